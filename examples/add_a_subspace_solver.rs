@@ -40,6 +40,7 @@ impl SubspaceSolver for SquareRoot {
             // tr(G V⁺) = largest · tr(G G^−½) = largest · tr G^½.
             error: largest * trace,
             lower_bound: Some(bound),
+            proof: None,
             iterations: 1,
         })
     }

@@ -62,6 +62,12 @@ impl<'r> Results<'r> {
         self.dir().join(format!("{experiment}.provenance.json"))
     }
 
+    /// Returns the certificates of a result table.
+    #[must_use]
+    pub fn certificates(self, experiment: &str) -> PathBuf {
+        self.dir().join(format!("{experiment}.certificates.npz"))
+    }
+
     /// Returns the folder of the figures.
     ///
     /// The figures of the profile `standard` are committed in `figures/`.

@@ -33,6 +33,7 @@ pub mod layout;
 pub mod pages;
 pub mod printed;
 pub mod profile;
+pub mod proved;
 pub mod registry;
 pub mod remembered;
 pub mod s1;

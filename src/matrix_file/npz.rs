@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use ndarray::{ArrayD, ArrayViewD};
+use ndarray::{Array1, ArrayD, ArrayView1, ArrayViewD};
 use ndarray_npy::{ReadNpyExt, WriteNpyError, WriteNpyExt};
 
 use super::not_written;
@@ -23,22 +23,74 @@ const END: &[u8] = b"PK\x05\x06";
 /// # Errors
 /// The file cannot be written, or the archive takes 4 GiB or more.
 pub fn write_npz(path: &Path, arrays: &[(&str, ArrayViewD<'_, f64>)]) -> Result<()> {
-    let refused = |e: std::io::Error| not_written(path, WriteNpyError::Io(e));
+    let npy = |array: &ArrayViewD<'_, f64>| {
+        let mut data = Vec::new();
+        let written = array.as_standard_layout().write_npy(&mut data);
+        written.map(|()| data).map_err(|e| not_written(path, e))
+    };
+    let members = arrays.iter().map(|(name, array)| Ok(((*name).to_owned(), npy(array)?)));
+    let bytes = archive(&members.collect::<Result<Vec<_>>>()?)
+        .map_err(|e| not_written(path, WriteNpyError::Io(e)))?;
+    std::fs::write(path, bytes).map_err(|e| not_written(path, WriteNpyError::Io(e)))
+}
+
+/// A one-dimensional array of an archive.
+#[derive(Debug, Clone, PartialEq)]
+pub enum NpzArray {
+    /// 32-bit numbers.
+    Numbers(Vec<f32>),
+    /// Bytes, such as a text in UTF-8.
+    Bytes(Vec<u8>),
+}
+
+/// Returns the bytes of an `.npz` of 32-bit numbers and bytes.
+///
+/// # Errors
+/// The archive takes 4 GiB or more, or has more than 65,535 arrays.
+pub fn npz_bytes(arrays: &[(String, NpzArray)]) -> std::io::Result<Vec<u8>> {
+    let npy = |array: &NpzArray| -> std::io::Result<Vec<u8>> {
+        let mut data = Vec::new();
+        match array {
+            NpzArray::Numbers(x) => ArrayView1::from(x.as_slice()).write_npy(&mut data),
+            NpzArray::Bytes(x) => ArrayView1::from(x.as_slice()).write_npy(&mut data),
+        }
+        .map_err(std::io::Error::other)?;
+        Ok(data)
+    };
+    let members = arrays.iter().map(|(name, array)| Ok((name.clone(), npy(array)?)));
+    archive(&members.collect::<std::io::Result<Vec<_>>>()?)
+}
+
+/// Returns the arrays of [`npz_bytes`], by name.
+///
+/// # Errors
+/// Says what is wrong with the archive.
+pub fn npz_arrays(bytes: &[u8]) -> std::result::Result<BTreeMap<String, NpzArray>, String> {
+    let array = |data: &[u8]| match Array1::<f32>::read_npy(data) {
+        Ok(numbers) => Ok(NpzArray::Numbers(numbers.to_vec())),
+        Err(_) => Array1::<u8>::read_npy(data).map(|x| NpzArray::Bytes(x.to_vec())),
+    };
+    let named = |(name, data): (String, &[u8])| {
+        let array = array(data).map_err(|e| format!("`{name}`: {e}"))?;
+        Ok((name, array))
+    };
+    members(bytes)?.into_iter().map(named).collect()
+}
+
+/// Returns a ZIP archive of `.npy` files.
+fn archive(members: &[(String, Vec<u8>)]) -> std::io::Result<Vec<u8>> {
+    let too_large = |limit: &str| std::io::Error::other(format!("the arrays exceed {limit}"));
+    let short = |length: usize| u32::try_from(length).map_err(|_| too_large("4 GiB"));
+    let count = u16::try_from(members.len()).map_err(|_| too_large("65,535 names"))?.to_le_bytes();
     let mut archive = Vec::new();
     let mut directory = Vec::new();
-    for (name, array) in arrays {
+    for (name, data) in members {
         let name = format!("{name}.npy");
-        let mut data = Vec::new();
-        array.as_standard_layout().write_npy(&mut data).map_err(|e| not_written(path, e))?;
-        let short = |length: usize| {
-            u32::try_from(length)
-                .map_err(|_| refused(std::io::Error::other("the arrays take 4 GiB or more")))
-        };
         let (size, offset) = (short(data.len())?.to_le_bytes(), short(archive.len())?);
         short(archive.len() + data.len())?;
         // Version 2.0, no flags, stored, midnight of 1 January 1980.
         let mut entry = vec![20, 0, 0, 0, 0, 0, 0, 0, 0x21, 0];
-        entry.extend(crc32(&data).to_le_bytes());
+        entry.extend(crc32(data).to_le_bytes());
         entry.extend(size);
         entry.extend(size);
         entry.extend((name.len() as u16).to_le_bytes());
@@ -55,16 +107,15 @@ pub fn write_npz(path: &Path, arrays: &[(&str, ArrayViewD<'_, f64>)]) -> Result<
         directory.extend(offset.to_le_bytes());
         directory.extend(name.as_bytes());
     }
-    let start = archive.len() as u32;
-    let count = (arrays.len() as u16).to_le_bytes();
+    let start = short(archive.len())?;
     archive.extend(&directory);
     archive.extend(END);
     archive.extend([0; 4]);
     archive.extend([count, count].concat());
-    archive.extend((directory.len() as u32).to_le_bytes());
+    archive.extend(short(directory.len())?.to_le_bytes());
     archive.extend(start.to_le_bytes());
     archive.extend([0, 0]);
-    std::fs::write(path, archive).map_err(refused)
+    Ok(archive)
 }
 
 /// Reads all arrays of an `.npz` of float64 arrays, by name.
@@ -86,6 +137,15 @@ pub fn read_npz(path: &Path) -> Result<BTreeMap<String, ArrayD<f64>>> {
 
 /// Returns the arrays of an archive, or what is wrong with it.
 fn entries(bytes: &[u8]) -> std::result::Result<BTreeMap<String, ArrayD<f64>>, String> {
+    let named = |(name, data): (String, &[u8])| {
+        let array = ArrayD::<f64>::read_npy(data).map_err(|e| format!("`{name}`: {e}"))?;
+        Ok((name, array))
+    };
+    members(bytes)?.into_iter().map(named).collect()
+}
+
+/// Returns the names and the contents of the `.npy` files of an archive, or what is wrong with it.
+fn members(bytes: &[u8]) -> std::result::Result<Vec<(String, &[u8])>, String> {
     let damaged = || "a damaged archive".to_owned();
     let number = |at: usize, length: usize| -> std::result::Result<usize, String> {
         let field =
@@ -99,7 +159,7 @@ fn entries(bytes: &[u8]) -> std::result::Result<BTreeMap<String, ArrayD<f64>>, S
         .ok_or_else(|| "no archive".to_owned())?;
     slice(end, 22)?;
     let (count, mut at) = (number(end + 10, 2)?, number(end + 16, 4)?);
-    let mut arrays = BTreeMap::new();
+    let mut arrays = Vec::new();
     for _ in 0..count {
         if slice(at, 4)? != ENTRY {
             return Err(damaged());
@@ -122,8 +182,7 @@ fn entries(bytes: &[u8]) -> std::result::Result<BTreeMap<String, ArrayD<f64>>, S
         if crc32(data) as usize != checksum {
             return Err(format!("a wrong checksum of `{name}`"));
         }
-        let array = ArrayD::<f64>::read_npy(data).map_err(|e| format!("`{name}`: {e}"))?;
-        arrays.insert(name.trim_end_matches(".npy").to_owned(), array);
+        arrays.push((name.trim_end_matches(".npy").to_owned(), data));
     }
     Ok(arrays)
 }
@@ -147,6 +206,16 @@ mod tests {
     #[test]
     fn checksums_of_archives_match_their_check_value() {
         assert_eq!(crc32(b"123456789"), 0xCBF4_3926);
+    }
+
+    #[test]
+    fn numbers_and_texts_survive_a_round_trip() {
+        let arrays = [
+            ("a0".to_owned(), NpzArray::Numbers(vec![1.5, -0.25])),
+            ("manifest".to_owned(), NpzArray::Bytes(b"{}".to_vec())),
+        ];
+        let read = npz_arrays(&npz_bytes(&arrays).unwrap()).unwrap();
+        assert_eq!(read, BTreeMap::from(arrays));
     }
 
     #[test]

@@ -54,15 +54,18 @@ pub use global_bound::{BoundMethod, BoundWeights, GlobalBound, MAX_EXPLICIT_CELL
 pub use hdmm::{Hdmm, HdmmForm};
 pub use kernel::Kernel;
 pub use objective_planner::{ObjectivePlanner, ObjectiveSummary};
-pub use plan::{GroupError, MeasureSearch, MeasureStart, Plan, PlannedMeasurement, Reconstruction};
+pub use plan::{
+    GroupError, MeasureSearch, MeasureStart, Plan, PlannedMeasurement, Reconstruction,
+    SubspaceProof,
+};
 pub use query_smasher::QuerySmasher;
 #[cfg(feature = "cli")]
 pub use registry::{by_name, listing, planners, with_flags};
 pub use residual_planner::ResidualPlanner;
 pub use residual_planner_plus::{NoiseDivision, ResidualPlannerPlus};
 pub use solver::{
-    AttributeBasis, Bases, BasisSolver, CertifiedSolver, FourierSolver, PrefixBasis, ResidualBasis,
-    Solved, SubspaceProblem, SubspaceSolver,
+    AttributeBasis, Bases, BasisSolver, CertifiedSolver, FourierSolver, PrefixBasis, ProvedSolver,
+    ResidualBasis, Solved, SubspaceProblem, SubspaceSolver,
 };
 pub use subspace::SubspaceStrategy;
 pub use weighted_fourier::WeightedFourier;

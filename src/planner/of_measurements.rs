@@ -56,6 +56,7 @@ impl Plan {
             lower_bound: None,
             objective: Objective::Mean,
             objective_bound: None,
+            proofs: Vec::new(),
             solves: 0,
             iterations: 0,
         };

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::privacy::PrivacyCost;
 use crate::residual::{ReferenceMeasure, centre_for, contracted};
 use crate::schema::Schema;
-use crate::strategy::{Objective, Status};
+use crate::strategy::{Objective, Proof, Status};
 use crate::workload::{QueryCount, QueryGroup};
 
 /// The relative tolerance when the recomputed privacy cost is compared with the budget.
@@ -113,6 +113,15 @@ pub enum MeasureStart {
     None,
 }
 
+/// The proof of one problem of a plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SubspaceProof {
+    /// The attributes of the problem.
+    pub attributes: AttributeSet,
+    /// The weights on the cells of these attributes.
+    pub proof: Proof,
+}
+
 /// Measurements, and the exact errors of the answers from them.
 ///
 /// A plan does not depend on data.
@@ -130,6 +139,7 @@ pub struct Plan {
     pub(super) objective: Objective,
     /// A lower bound on the value of the objective at unit privacy cost, if it is not the mean.
     pub(super) objective_bound: Option<f64>,
+    pub(super) proofs: Vec<SubspaceProof>,
     pub(super) solves: usize,
     pub(super) iterations: usize,
 }
@@ -216,6 +226,13 @@ impl Plan {
     /// Returns [`Plan::lower_bound`] as a root mean square error.
     pub fn lower_bound_rmse(&self) -> Option<f64> {
         self.lower_bound.map(|bound| (bound / self.queries().as_f64()).sqrt())
+    }
+
+    /// Returns the proofs of the solved problems, in their order.
+    ///
+    /// Only planners with a lower bound have them.
+    pub fn proofs(&self) -> &[SubspaceProof] {
+        &self.proofs
     }
 
     /// Returns the objective that the planner minimised.

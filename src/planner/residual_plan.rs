@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use super::decomposition::{Decomposition, KernelId, ResidualProblem};
 use super::group_weights::GroupWeights;
-use super::plan::{GroupError, Plan, PlannedMeasurement, Reconstruction};
+use super::plan::{GroupError, Plan, PlannedMeasurement, Reconstruction, SubspaceProof};
 use super::solver::{Solved, SubspaceProblem, SubspaceSolver};
 use super::subspace::SubspaceStrategy;
+use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::privacy::PrivacyCost;
 use crate::residual::ReferenceMeasure;
@@ -33,6 +34,8 @@ pub(super) struct Solutions<'a> {
     known: HashMap<Signature, usize>,
     list: Vec<Solution>,
     traces: HashMap<(usize, Vec<KernelId>), f64>,
+    /// The proofs of the solver's calls.
+    pub proofs: Vec<SubspaceProof>,
     /// The number of calls of the solver.
     pub solves: usize,
     /// The number of eigendecompositions of these calls.
@@ -47,6 +50,7 @@ impl<'a> Solutions<'a> {
             known: HashMap::new(),
             list: Vec::new(),
             traces: HashMap::new(),
+            proofs: Vec::new(),
             solves: 0,
             iterations: 0,
         }
@@ -62,11 +66,12 @@ impl<'a> Solutions<'a> {
         let pairs = residual.attributes.positions().zip(&residual.kinds);
         let classes: Vec<usize> =
             pairs.map(|(position, kind)| self.solver.class(position, *kind)).collect();
-        Ok((self.class(&residual.sizes, &classes, terms)?, scale))
+        Ok((self.class(residual.attributes, &residual.sizes, &classes, terms)?, scale))
     }
 
     fn class(
         &mut self,
+        attributes: AttributeSet,
         sizes: &[usize],
         classes: &[usize],
         terms: Vec<(f64, Vec<KernelId>)>,
@@ -82,7 +87,9 @@ impl<'a> Solutions<'a> {
                 error: 1.0,
                 lower_bound: Some(1.0),
             },
-            [(_, kernels)] if kernels.len() > 1 => self.product(sizes, classes, kernels)?,
+            [(_, kernels)] if kernels.len() > 1 => {
+                self.product(attributes, sizes, classes, kernels)?
+            }
             _ => {
                 let terms = terms
                     .iter()
@@ -91,7 +98,8 @@ impl<'a> Solutions<'a> {
                 let solved = self.solver.solve(&SubspaceProblem { sizes, classes, terms })?;
                 self.solves += 1;
                 self.iterations += solved.iterations;
-                let Solved { strategy, error, lower_bound, .. } = solved;
+                let Solved { strategy, error, lower_bound, proof, .. } = solved;
+                self.proofs.extend(proof.map(|proof| SubspaceProof { attributes, proof }));
                 Solution { strategy: Arc::new(strategy), error, lower_bound }
             }
         };
@@ -107,13 +115,16 @@ impl<'a> Solutions<'a> {
     /// Solves a product of kernels: the product of the factors' solutions.
     fn product(
         &mut self,
+        attributes: AttributeSet,
         sizes: &[usize],
         classes: &[usize],
         kernels: &[KernelId],
     ) -> Result<Solution> {
         let (mut factors, mut error, mut lower_bound) = (Vec::new(), 1.0, Some(1.0));
-        for ((n, class), kernel) in sizes.iter().zip(classes).zip(kernels) {
-            let index = self.class(&[*n], &[*class], vec![(1.0, vec![*kernel])])?;
+        let factors_of = attributes.positions().zip(sizes).zip(classes).zip(kernels);
+        for (((position, n), class), kernel) in factors_of {
+            let attribute = AttributeSet::from_positions(&[position])?;
+            let index = self.class(attribute, &[*n], &[*class], vec![(1.0, vec![*kernel])])?;
             let factor = &self.list[index];
             error *= factor.error;
             lower_bound = lower_bound.zip(factor.lower_bound).map(|(a, b)| a * b);
@@ -315,7 +326,7 @@ pub(super) fn plan(
         }
         groups.push(GroupError::of(group, variance));
     }
-    let (solves, iterations) = (solutions.solves, solutions.iterations);
+    let (solves, iterations, proofs) = (solutions.solves, solutions.iterations, solutions.proofs);
     Plan {
         planner: name.to_string(),
         schema: workload.schema().clone(),
@@ -328,6 +339,7 @@ pub(super) fn plan(
         lower_bound: root_bounds.map(|sum| sum * sum / privacy_cost.get()),
         objective: Objective::Mean,
         objective_bound: None,
+        proofs,
         solves,
         iterations,
     }

@@ -62,9 +62,9 @@ impl Measure {
 
     /// Creates a measure with weights of any sign that sum to 1.
     ///
-    /// The algebra does not need positive weights. The measure of a Kronecker strategy can have
-    /// negative ones.
-    pub(crate) fn signed(weights: &[f64]) -> Option<Self> {
+    /// `None` if one is not finite or the sum is not 1. The algebra does not need positive weights:
+    /// the measure of a Kronecker strategy can have negative ones.
+    pub fn signed(weights: &[f64]) -> Option<Self> {
         let sum: f64 = weights.iter().sum();
         let valid = weights.iter().all(|w| w.is_finite()) && (sum - 1.0).abs() <= ROUNDING;
         valid.then(|| Measure { n: weights.len(), weights: Some(weights.into()) })

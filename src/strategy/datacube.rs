@@ -69,6 +69,7 @@ impl StrategySelector for DataCube {
             strategy: Strategy::single(self.name(), strategy),
             error,
             certificate: None,
+            proof: None,
             details,
         })
     }

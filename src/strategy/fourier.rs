@@ -57,6 +57,7 @@ impl StrategySelector for Fourier {
             strategy,
             error,
             certificate: None,
+            proof: None,
             details: vec![("queries_in_strategy", queries)],
         })
     }

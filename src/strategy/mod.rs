@@ -45,7 +45,10 @@ pub use lsa::{Lsa, LsaGeneralized, LsaSeparated};
 pub use optimal::banded::BandedForEpochs;
 pub(crate) use optimal::{Anderson, EXPONENT, MAX_STRETCH, StepLimit, WINDOW, normalised};
 pub(crate) use optimal::{Centre, by_gram as derivative_by_gram, by_rows as derivative_by_rows};
-pub use optimal::{DualVector, Optimal, OptimalOptions, ProblemDual, RowSelection, tridiagonal};
+pub use optimal::{
+    DualVector, Optimal, OptimalOptions, ProblemDual, Proof, ProofWeights, ProvedBounds,
+    RowSelection, tridiagonal,
+};
 pub(crate) use optimal::{QuasiNewton, SmoothFunction};
 pub use prefix_sums::{
     BandedInverseSquareRoot, BandedSquareRoot, BinaryTree, BufferedToeplitz, Circulant, SquareRoot,
@@ -91,7 +94,7 @@ pub trait StrategySelector: std::fmt::Debug + Send + Sync {
             return Ok(selection);
         }
         let error = problem.error(&selection.strategy)?;
-        Ok(Selection { error, certificate: None, ..selection })
+        Ok(Selection { error, certificate: None, proof: None, ..selection })
     }
 
     /// Returns the squared errors of all queries at unit privacy cost, in the order of the rows.
@@ -133,6 +136,8 @@ pub struct Selection {
     pub error: f64,
     /// Bounds on the optimum, for selectors that compute them.
     pub certificate: Option<Certificate>,
+    /// The weights that prove the certificate's lower bound, and the error of an optimal strategy.
+    pub proof: Option<Proof>,
     /// Values specific to this selector, by name.
     pub details: Vec<(&'static str, f64)>,
 }
@@ -304,7 +309,7 @@ fn aligned(a: &Gram, b: &Gram) -> Result<(Gram, Gram)> {
 /// As [`Strategy::error`].
 pub fn evaluated(strategy: Strategy, gram: &Gram) -> Result<Selection> {
     let error = strategy.error(gram)?;
-    Ok(Selection { strategy, error, certificate: None, details: Vec::new() })
+    Ok(Selection { strategy, error, certificate: None, proof: None, details: Vec::new() })
 }
 
 /// Returns one factor per attribute, with queries computed by `rows` from its size.

@@ -41,7 +41,13 @@ impl StrategySelector for VariableAgnostic {
             iterations: 0,
             status: Status::Converged,
         };
-        Ok(Selection { strategy, error, certificate: Some(certificate), details: Vec::new() })
+        Ok(Selection {
+            strategy,
+            error,
+            certificate: Some(certificate),
+            proof: None,
+            details: Vec::new(),
+        })
     }
 }
 

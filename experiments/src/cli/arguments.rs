@@ -117,6 +117,10 @@ pub enum Command {
         /// Profile whose results are checked
         #[arg(long, value_enum, default_value_t)]
         profile: Profile,
+        /// Also prove every lower bound again from the certificates next to the tables, without
+        /// any solver
+        #[arg(long)]
+        proofs: bool,
     },
     /// Find data sets in $MATMECH_DATA, data/tables or data/downloads, or download them, and check
     /// their SHA-256

@@ -56,7 +56,9 @@ pub fn execute(
             diff::diff(first, second, *costs_within, kinds)
         }
         Command::Pages => pages::pages(root, kinds),
-        Command::Verify { profile } => verify::verify(root, kinds, catalogue, *profile),
+        Command::Verify { profile, proofs } => {
+            verify::verify(root, kinds, catalogue, *profile, *proofs)
+        }
         Command::Data { names } => data::data(root, names),
     }
 }

@@ -15,9 +15,10 @@ pub(super) fn verify(
     kinds: &Kinds,
     catalogue: &Catalogue,
     profile: Profile,
+    proofs: bool,
 ) -> Result<()> {
-    let verified =
-        verify::run(root, &steps::configs(root, kinds)?, &kinds.experiments, catalogue, profile)?;
+    let configs = steps::configs(root, kinds)?;
+    let verified = verify::run(root, &configs, &kinds.experiments, catalogue, profile, proofs)?;
     say(&verified.to_string());
     match verified.findings.len() {
         0 => Ok(()),

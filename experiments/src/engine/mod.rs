@@ -9,6 +9,7 @@
 //! [`ExperimentPlan::new`] and [`prepare`] refuse invalid input before any cell is computed.
 
 mod address;
+mod certificates;
 mod experiment_plan;
 mod machine;
 mod part_lock;
@@ -24,6 +25,7 @@ mod store;
 mod validate;
 
 pub use address::{cell_address, cell_rng, inputs_hash};
+pub use certificates::read as read_certificates;
 pub use experiment_plan::{ExperimentPlan, PlannedCell};
 pub use machine::{Code, Machine, peak_mb};
 pub use placement::{Kept, Placement};

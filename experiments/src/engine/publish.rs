@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::SecondsFormat;
 
+use super::certificates;
 use super::experiment_plan::ExperimentPlan;
 use super::machine::{Code, Machine, peak_mb};
 use super::placement::{Kept, Placement};
@@ -71,6 +72,7 @@ pub(super) fn publish(
     let content = table(plan, records)
         .map_err(|error| Error::bug("result table", "text in memory", error))?;
     let table_sha256 = sha256_hex(&content);
+    certificates::write(&folder.certificates(&config.experiment), plan, records)?;
     if run.computed == 0
         && fs::read(&file).is_ok_and(|old| old == content)
         && is_provenance_of(&provenance_file, plan, &table_sha256)
@@ -126,7 +128,9 @@ pub(super) fn publish(
 /// Removes earlier results from folders that the experiment no longer uses.
 fn remove_unused(placement: &Placement<'_>, experiment: &str) -> Result<()> {
     let Some(folder) = placement.unused() else { return Ok(()) };
-    for file in [folder.table(experiment), folder.provenance(experiment)] {
+    let files =
+        [folder.table(experiment), folder.provenance(experiment), folder.certificates(experiment)];
+    for file in files {
         match fs::remove_file(&file) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(Error::unwritable(FileRole::ResultTable, &file, &error));

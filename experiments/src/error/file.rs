@@ -16,6 +16,8 @@ pub enum FileRole {
     ResultTable,
     /// The provenance record of a result table.
     Provenance,
+    /// The certificates of a result table.
+    Certificates,
     /// A data set.
     DataSet,
     /// An input file of the comparison or of a figure.
@@ -37,6 +39,7 @@ impl FileRole {
                 | Self::Results
                 | Self::ResultTable
                 | Self::Provenance
+                | Self::Certificates
         )
     }
 
@@ -59,6 +62,7 @@ impl fmt::Display for FileRole {
             Self::Results => "folder of results",
             Self::ResultTable => "result table",
             Self::Provenance => "provenance",
+            Self::Certificates => "certificates",
             Self::DataSet => "data set",
             Self::Input => "file",
             Self::Report => "report",

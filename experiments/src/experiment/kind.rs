@@ -4,7 +4,7 @@ use rand_chacha::ChaCha20Rng;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Cell, Experiment, Row};
+use super::{Cell, Certificate, Experiment, Row};
 use crate::config;
 use crate::error::{Error, Result};
 
@@ -60,6 +60,19 @@ pub trait Kind: std::fmt::Debug + Send + Sync {
     /// # Errors
     /// Returns an error if the cell cannot be computed.
     fn run(&self, method: &str, params: Self::Params, rng: &mut ChaCha20Rng) -> Result<Vec<Row>>;
+
+    /// See [`Experiment::prove`]. By default there are no rows.
+    ///
+    /// # Errors
+    /// Returns an error if the certificate does not fit the cell.
+    fn prove(
+        &self,
+        _method: &str,
+        _params: Self::Params,
+        _certificate: &Certificate,
+    ) -> Result<Vec<Row>> {
+        Ok(Vec::new())
+    }
 }
 
 /// A cell with params of type `P`.
@@ -137,9 +150,15 @@ impl<K: Kind> Experiment for K {
     }
 
     fn run(&self, cell: &Cell, rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
-        let params = serde_json::from_value(cell.params.clone()).map_err(|error| {
-            Error::bug("a cell", format!("the params of the kind {}", K::NAME), error)
-        })?;
-        Kind::run(self, &cell.method, params, rng)
+        Kind::run(self, &cell.method, params_of::<K>(cell)?, rng)
     }
+
+    fn prove(&self, cell: &Cell, certificate: &Certificate) -> Result<Vec<Row>> {
+        Kind::prove(self, &cell.method, params_of::<K>(cell)?, certificate)
+    }
+}
+
+fn params_of<K: Kind>(cell: &Cell) -> Result<K::Params> {
+    serde_json::from_value(cell.params.clone())
+        .map_err(|error| Error::bug("a cell", format!("the params of the kind {}", K::NAME), error))
 }

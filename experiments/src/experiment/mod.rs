@@ -3,11 +3,14 @@
 //! A kind of experiment implements [`Kind`], with typed grid and params. The engine uses every kind
 //! as an [`Experiment`].
 
+mod certificate;
 mod kind;
+mod knots;
 
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
+pub use certificate::{Certificate, unfit};
 pub use kind::{CellOf, Kind};
 
 use crate::config::Config;
@@ -57,6 +60,9 @@ pub struct Row {
     pub text: Option<String>,
     /// The time of this metric in seconds; if `None`, the table has the wall time of the cell.
     pub seconds: Option<f64>,
+    /// The arrays that prove the bounds of the cell; at most one row has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<Certificate>,
 }
 
 impl Row {
@@ -68,6 +74,13 @@ impl Row {
     /// Creates a row with a number and its certificate: lower bound and relative gap.
     pub fn certified(metric: impl Into<String>, value: f64, lower_bound: f64, gap: f64) -> Self {
         Self { lower_bound: Some(lower_bound), gap: Some(gap), ..Self::new(metric, value) }
+    }
+
+    /// Creates a row that [`Experiment::prove`] returns: a lower bound on the value of a metric, and
+    /// the value of a strategy, if one is proved.
+    pub fn proved(metric: impl Into<String>, lower_bound: f64, value: Option<f64>) -> Self {
+        let metric = metric.into();
+        Self { metric, value, lower_bound: Some(lower_bound), ..Self::default() }
     }
 
     /// Creates a row with a result that is not a number.
@@ -134,6 +147,18 @@ pub trait Experiment: std::fmt::Debug + Send + Sync {
     /// # Errors
     /// Returns an error if the cell cannot be computed; the other cells still run.
     fn run(&self, cell: &Cell, rng: &mut ChaCha20Rng) -> Result<Vec<Row>>;
+
+    /// Recomputes the lower bounds of a cell from its certificate, without a search.
+    ///
+    /// A row has the metric, the lower bound and, if the certificate has a strategy, its value. Cells
+    /// without lower bounds, and those bounded by another method, have no rows. Bounds in closed form
+    /// need no arrays: then the certificate is empty.
+    ///
+    /// # Errors
+    /// Returns an error if the certificate does not fit the cell.
+    fn prove(&self, _cell: &Cell, _certificate: &Certificate) -> Result<Vec<Row>> {
+        Ok(Vec::new())
+    }
 }
 
 /// Returns the kind that a config names.

@@ -7,7 +7,8 @@ use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::experiment::{CellOf, Kind, Row};
+use crate::experiment::{CellOf, Certificate, Kind, Row};
+use crate::proved::GramBounds;
 
 /// Level caps k × methods on one workload.
 ///
@@ -42,6 +43,7 @@ impl Kind for LevelCap {
     const NAME: &'static str = "level-cap";
     const SUMMARY: &'static str =
         "error of the Level Selection Algorithm as the cap on its levels grows";
+    const REVISION: u32 = 2;
     const KEYS: &'static [&'static str] = &["workload", "k"];
     const ERRORS: &'static [&'static str] = &["ratio_to_svdb"];
 
@@ -71,11 +73,14 @@ impl Kind for LevelCap {
         let gram = Workload::parse(&params.workload)?.gram()?;
         let bound = svd_bound(&gram)?;
         let Some(reading) = Reading::ALL.into_iter().find(|r| r.name() == method) else {
-            let certificate = Optimal::default().select(&gram)?.certificate;
-            let certificate =
-                certificate.ok_or_else(|| Error::bug("the optimum", "a certificate", "none"))?;
+            let optimum = Optimal::default().select(&gram)?;
+            let certificate = optimum
+                .certificate
+                .ok_or_else(|| Error::bug("the optimum", "a certificate", "none"))?;
             let (upper, lower) = (certificate.upper_bound / bound, certificate.lower_bound / bound);
-            return Ok(vec![Row::certified("ratio_to_svdb", upper, lower, certificate.gap())]);
+            let row = Row::certified("ratio_to_svdb", upper, lower, certificate.gap());
+            let certificate = optimum.proof.as_ref().map(Certificate::of);
+            return Ok(vec![Row { certificate, ..row }]);
         };
         let options = LsaOptions { max_levels: params.levels, ..LsaOptions::default() };
         let outcome = lsa::run(&gram, reading, &options)?;
@@ -86,5 +91,9 @@ impl Kind for LevelCap {
             Row::new("queries_in_strategy", outcome.queries.total() as f64),
             Row::new("distinct_queries", outcome.queries.distinct().len() as f64),
         ])
+    }
+    fn prove(&self, _method: &str, params: Params, certificate: &Certificate) -> Result<Vec<Row>> {
+        let rows = super::strategy_errors::proved(&GramBounds::of(&params.workload, certificate)?);
+        Ok(rows.into_iter().filter(|row| row.metric == "ratio_to_svdb").collect())
     }
 }

@@ -13,9 +13,10 @@ use ndarray::Array2;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
-use super::strategy_errors::certificate;
+use super::strategy_errors::{certificate, proved};
 use crate::error::{Error, Result};
-use crate::experiment::{CellOf, Kind, Row};
+use crate::experiment::{CellOf, Certificate, Kind, Row};
+use crate::proved::GramBounds;
 use crate::strategies::{SVD_BOUND, check_workload};
 
 /// `lsa-separated` that measures the separating query, the total, once more (w₀ = 1).
@@ -59,7 +60,7 @@ impl Kind for SeparatedMarginals {
 
     const NAME: &'static str = "separated-marginals";
     const SUMMARY: &'static str = "workload separation on queries over marginals";
-    const REVISION: u32 = 2;
+    const REVISION: u32 = 3;
     const KEYS: &'static [&'static str] = &["workload", "cells"];
     const ERRORS: &'static [&'static str] = &["total_error", "ratio_to_svdb"];
 
@@ -126,9 +127,14 @@ impl Kind for SeparatedMarginals {
         let (lower, gap) = certificate(&selection, bound);
         let error = Row::certified("total_error", selection.error, lower, gap);
         let ratio = Row::certified("ratio_to_svdb", selection.error / bound, lower / bound, gap);
-        let mut rows = vec![Row { seconds, ..error }, Row { seconds, ..ratio }];
+        let certificate = selection.proof.as_ref().map(Certificate::of);
+        let mut rows = vec![Row { seconds, certificate, ..error }, Row { seconds, ..ratio }];
         rows.extend(selection.details.iter().map(|(name, value)| Row::new(*name, *value)));
         Ok(rows)
+    }
+
+    fn prove(&self, _method: &str, params: Params, certificate: &Certificate) -> Result<Vec<Row>> {
+        Ok(proved(&GramBounds::of(&params.workload, certificate)?))
     }
 }
 
@@ -164,5 +170,5 @@ fn wavelet_per_marginal(gram: &Gram) -> Result<Selection> {
         vec![StrategyFactor::from_gram(&shape, Arc::new(sum))],
     )?;
     let error = strategy.error(gram)?;
-    Ok(Selection { strategy, error, certificate: None, details: Vec::new() })
+    Ok(Selection { strategy, error, certificate: None, proof: None, details: Vec::new() })
 }

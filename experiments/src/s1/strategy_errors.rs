@@ -6,7 +6,8 @@ use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::experiment::{CellOf, Kind, Row};
+use crate::experiment::{CellOf, Certificate, Kind, Row};
+use crate::proved::GramBounds;
 use crate::strategies::{SVD_BOUND, check_methods, check_workloads};
 
 /// Workloads × strategies: `total_error` at unit privacy cost, `ratio_to_svdb` and `queries`.
@@ -39,6 +40,7 @@ impl Kind for StrategyErrors {
     const NAME: &'static str = "strategy-errors";
     const SUMMARY: &'static str =
         "total error of strategies on workloads, with the SVD bound and the certified optimum";
+    const REVISION: u32 = 2;
     const KEYS: &'static [&'static str] = &["workload"];
     const ERRORS: &'static [&'static str] = &["total_error", "ratio_to_svdb"];
 
@@ -70,7 +72,8 @@ impl Kind for StrategyErrors {
             let error = Row::certified("total_error", selection.error, lower, gap);
             let ratio =
                 Row::certified("ratio_to_svdb", selection.error / bound, lower / bound, gap);
-            rows.extend([Row { seconds, ..error }, Row { seconds, ..ratio }]);
+            let certificate = selection.proof.as_ref().map(Certificate::of);
+            rows.extend([Row { seconds, certificate, ..error }, Row { seconds, ..ratio }]);
             rows.extend(selection.details.iter().map(|(name, value)| Row::new(*name, *value)));
         }
         // From 128 cells on, the number of all predicates exceeds `u128` and is stored as text.
@@ -82,6 +85,20 @@ impl Kind for StrategyErrors {
         }
         Ok(rows)
     }
+
+    fn prove(&self, _method: &str, params: Params, certificate: &Certificate) -> Result<Vec<Row>> {
+        Ok(proved(&GramBounds::of(&params.workload, certificate)?))
+    }
+}
+
+/// Returns the proved rows of the total error and of its ratio to the SVD bound.
+pub(super) fn proved(bounds: &GramBounds) -> Vec<Row> {
+    let GramBounds { lower, error, svd_bound } = *bounds;
+    let ratio = error.map(|error| error / svd_bound);
+    vec![
+        Row::proved("total_error", lower, error),
+        Row::proved("ratio_to_svdb", lower / svd_bound, ratio),
+    ]
 }
 
 /// Returns the best known lower bound on the error of a selection, and the relative gap to it.

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::selections::{EIGEN_DESIGN, Selections};
 use crate::error::{Error, Result};
-use crate::experiment::{CellOf, Kind, Row};
+use crate::experiment::{CellOf, Certificate, Kind, Row};
+use crate::proved::GramBounds;
 use crate::strategies::{check_method, check_methods, check_workloads};
 
 const SEPARATION: &str = "eigen-separation";
@@ -57,6 +58,7 @@ impl Kind for EigenApproximations {
     const NAME: &'static str = "eigen-approximations";
     const SUMMARY: &'static str =
         "eigen-query separation by group size and principal vectors by share: error and time";
+    const REVISION: u32 = 2;
     const KEYS: &'static [&'static str] = &["workload", "approximation", "at"];
     const TIMED: &'static [&'static str] = &["speedup"];
     const ERRORS: &'static [&'static str] = &["ratio_to_bound"];
@@ -120,10 +122,14 @@ impl Kind for EigenApproximations {
         let eigen = self.selections.of(&workload, EIGEN_DESIGN)?;
         let outcome = self.selections.of(&workload, &strategy)?;
         let lower = (outcome.lower / outcome.svd_bound).sqrt();
-        let seconds = Some(outcome.seconds);
+        let (seconds, certificate) = (Some(outcome.seconds), outcome.certificate.clone());
         let ratio = outcome.over_bound();
         let mut rows = vec![
-            Row { seconds, ..Row::certified("ratio_to_bound", ratio, lower, ratio / lower - 1.0) },
+            Row {
+                seconds,
+                certificate,
+                ..Row::certified("ratio_to_bound", ratio, lower, ratio / lower - 1.0)
+            },
             Row::new("over_eigen", outcome.over(&eigen)),
         ];
         if outcome.seconds > 0.0 {
@@ -131,6 +137,16 @@ impl Kind for EigenApproximations {
         }
         rows.extend(outcome.details.iter().map(|(name, value)| Row::new(*name, *value)));
         Ok(rows)
+    }
+
+    fn prove(&self, _method: &str, params: Params, certificate: &Certificate) -> Result<Vec<Row>> {
+        // The SVD bound is 1 as a ratio.
+        if certificate.is_empty() {
+            return Ok(vec![Row::proved("ratio_to_bound", 1.0, None)]);
+        }
+        let bounds = GramBounds::of(&params.workload, certificate)?;
+        let ratio = |error: f64| (error / bounds.svd_bound).sqrt();
+        Ok(vec![Row::proved("ratio_to_bound", ratio(bounds.lower), bounds.error.map(ratio))])
     }
 }
 

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::selections::{EIGEN_DESIGN, Outcome, Selections, inverse_privacy_cost, select};
 use crate::error::{Error, Result};
-use crate::experiment::{CellOf, Kind, Row};
+use crate::experiment::{CellOf, Certificate, Kind, Row};
+use crate::proved::GramBounds;
 use crate::statistics::Sample;
 use crate::strategies::{SVD_BOUND, check_methods, check_workloads};
 
@@ -65,6 +66,7 @@ impl Kind for EigenComparison {
     const NAME: &'static str = "eigen-comparison";
     const SUMMARY: &'static str =
         "root mean square errors of Eigen-Design and other strategies, with bound and optimum";
+    const REVISION: u32 = 2;
     const KEYS: &'static [&'static str] = &["workload"];
     const ERRORS: &'static [&'static str] = &["rmse", "ratio_to_bound"];
 
@@ -90,9 +92,7 @@ impl Kind for EigenComparison {
 
     fn run(&self, method: &str, params: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
         let Params { epsilon, delta, workload, permutations } = params;
-        let name = |seed: u64| {
-            if permutations == 0 { workload.clone() } else { permuted(&workload, seed) }
-        };
+        let name = |seed| name(&workload, permutations, seed);
         let eigen = self.selections.of(&name(1), EIGEN_DESIGN)?;
         let first = self.selections.of(&name(1), method)?;
         let mut outcomes = vec![Outcome::clone(&first)];
@@ -111,9 +111,9 @@ impl Kind for EigenComparison {
         let rmse = over_all(&|o| scale * o.error.sqrt()).mean();
         let lower = scale * first.lower.sqrt();
         let gap = rmse / lower - 1.0;
-        let seconds = Some(first.seconds);
+        let (seconds, certificate) = (Some(first.seconds), first.certificate.clone());
         let mut rows = vec![
-            Row { seconds, ..Row::certified("rmse", rmse, lower, gap) },
+            Row { seconds, certificate, ..Row::certified("rmse", rmse, lower, gap) },
             Row::certified(
                 "ratio_to_bound",
                 over_all(&|o| o.over_bound()).mean(),
@@ -131,6 +131,24 @@ impl Kind for EigenComparison {
         rows.extend(first.details.iter().map(|(name, value)| Row::new(*name, *value)));
         Ok(rows)
     }
+
+    fn prove(&self, _method: &str, params: Params, certificate: &Certificate) -> Result<Vec<Row>> {
+        let Params { epsilon, delta, workload, permutations } = params;
+        let bounds = GramBounds::of(&name(&workload, permutations, 1), certificate)?;
+        let queries = Workload::parse(&workload)?.count().as_f64();
+        let scale = inverse_privacy_cost(epsilon, delta)? / queries;
+        let rmse = |error: f64| (scale * error).sqrt();
+        let ratio = |error: f64| (error / bounds.svd_bound).sqrt();
+        Ok(vec![
+            Row::proved("rmse", rmse(bounds.lower), bounds.error.map(rmse)),
+            Row::proved("ratio_to_bound", ratio(bounds.lower), bounds.error.map(ratio)),
+        ])
+    }
+}
+
+/// Returns the workload string of a permutation; the original one without permutations.
+fn name(workload: &str, permutations: u64, seed: u64) -> String {
+    if permutations == 0 { workload.to_owned() } else { permuted(workload, seed) }
 }
 
 /// Returns the workload string with permuted cells.

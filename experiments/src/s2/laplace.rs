@@ -17,7 +17,7 @@ use matmech::strategy::eigen_design::Design;
 use matmech::strategy::eigen_design::weighting::{ColumnNorm, WeightingOptions, WeightingProblem};
 use matmech::strategy::{Strategy, StrategyFactor, StrategySelector};
 use matmech::workload::Gram;
-use ndarray::Axis;
+use ndarray::{Array1, Axis};
 
 use crate::error::Result;
 
@@ -30,21 +30,33 @@ pub(super) struct LaplaceDesign {
     /// The objective reached: the error, if the design queries are linearly independent.
     #[cfg_attr(not(test), expect(dead_code, reason = "the test compares it with both others"))]
     pub(super) upper_bound: f64,
+    /// The dual point that proves the lower bound, one vector per Kronecker factor.
+    pub(super) duals: Vec<Array1<f64>>,
 }
 
 /// Weights the queries of the strategy that a selector chooses for the workload.
 ///
 /// Kronecker factors are weighted separately, which is optimal for the product.
 ///
+/// With `known` dual points, the weights are those of these points.
+///
 /// # Errors
 /// As [`Design::of_strategy`] and [`WeightingProblem::solve`].
-pub(super) fn reweighted(selector: &dyn StrategySelector, gram: &Gram) -> Result<LaplaceDesign> {
+pub(super) fn reweighted(
+    selector: &dyn StrategySelector,
+    gram: &Gram,
+    known: Option<&[Array1<f64>]>,
+) -> Result<LaplaceDesign> {
     let designs = Design::of_strategy(selector, gram)?;
     let (mut lower_bound, mut upper_bound) = (1.0, 1.0);
+    let mut duals = Vec::with_capacity(designs.len());
     let mut factors = Vec::with_capacity(designs.len());
-    for Design { gram, queries, costs } in designs {
-        let weighting = WeightingProblem::new(costs, &queries, ColumnNorm::L1)?
-            .solve(&WeightingOptions::default())?;
+    for (k, Design { gram, queries, costs }) in designs.into_iter().enumerate() {
+        let problem = WeightingProblem::new(costs, &queries, ColumnNorm::L1)?;
+        let weighting = match known {
+            None => problem.solve(&WeightingOptions::default())?,
+            Some(duals) => problem.at(duals.get(k).cloned().unwrap_or_default())?,
+        };
         lower_bound *= weighting.lower_bound;
         upper_bound *= weighting.upper_bound;
         let kept: Vec<usize> =
@@ -54,9 +66,10 @@ pub(super) fn reweighted(selector: &dyn StrategySelector, gram: &Gram) -> Result
             &gram.shape,
             queries.select(Axis(0), &kept) * &weights,
         )?);
+        duals.push(weighting.dual);
     }
     let strategy = Strategy::kronecker(selector.name(), factors)?;
-    Ok(LaplaceDesign { error: error(&strategy, gram)?, lower_bound, upper_bound })
+    Ok(LaplaceDesign { error: error(&strategy, gram)?, lower_bound, upper_bound, duals })
 }
 
 /// Returns `‖A‖₁² tr(G (AᵀA)⁺)` of any strategy, in units of 2/ε².
@@ -90,7 +103,7 @@ mod tests {
         for text in ["range:32", "range:8x6", "cdf:20", "range-sample(queries=60,seed=2):24"] {
             let gram = Workload::parse(text).unwrap().gram().unwrap();
             for selector in [&Wavelet as &dyn StrategySelector, &Identity, &Hierarchical] {
-                let found = reweighted(selector, &gram).unwrap();
+                let found = reweighted(selector, &gram, None).unwrap();
                 let name = selector.name();
                 let gap = found.upper_bound / found.lower_bound - 1.0;
                 assert!(gap <= 1e-6, "{text} {name}: {gap}");
@@ -108,7 +121,7 @@ mod tests {
     #[test]
     fn the_identity_has_a_closed_form() {
         let gram = Workload::parse("range:9").unwrap().gram().unwrap();
-        let found = reweighted(&Identity, &gram).unwrap();
+        let found = reweighted(&Identity, &gram, None).unwrap();
         assert_relative_eq!(found.error, gram.trace(), max_relative = 1e-9);
     }
 }

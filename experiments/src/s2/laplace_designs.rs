@@ -2,12 +2,13 @@
 
 use matmech::strategy;
 use matmech::workload::Workload;
+use ndarray::Array1;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
 use super::laplace;
 use crate::error::Result;
-use crate::experiment::{CellOf, Kind, Row};
+use crate::experiment::{CellOf, Certificate, Kind, Row};
 use crate::strategies::{check_methods, check_workloads};
 
 /// Workloads × design sets: the gain of weighting the queries.
@@ -43,6 +44,7 @@ impl Kind for LaplaceDesigns {
     const NAME: &'static str = "laplace-designs";
     const SUMMARY: &'static str =
         "pure epsilon-differential privacy: what weighting the queries of a strategy gains";
+    const REVISION: u32 = 2;
     const KEYS: &'static [&'static str] = &["workload"];
     const ERRORS: &'static [&'static str] = &["l1_error"];
 
@@ -60,18 +62,36 @@ impl Kind for LaplaceDesigns {
         let gram = Workload::parse(&params.workload)?.gram()?;
         let selector = strategy::by_name(method)?;
         let bare = laplace::error(&selector.select(&gram)?.strategy, &gram)?;
-        let weighted = laplace::reweighted(selector.as_ref(), &gram)?;
+        let weighted = laplace::reweighted(selector.as_ref(), &gram, None)?;
+        let mut certificate = Certificate::default();
+        for (k, dual) in weighted.duals.iter().enumerate() {
+            certificate.insert(&format!("dual.{k}"), &dual.to_vec());
+        }
         let gap = weighted.error / weighted.lower_bound - 1.0;
         Ok(vec![
             Row::new("improvement", (bare / weighted.error).sqrt()),
-            Row::certified(
-                "l1_error",
-                weighted.error,
-                weighted.lower_bound.min(weighted.error),
-                gap.max(0.0),
-            ),
+            Row {
+                certificate: Some(certificate),
+                ..Row::certified(
+                    "l1_error",
+                    weighted.error,
+                    weighted.lower_bound.min(weighted.error),
+                    gap.max(0.0),
+                )
+            },
             Row::new("bare_l1_error", bare),
         ])
+    }
+
+    fn prove(&self, method: &str, params: Params, certificate: &Certificate) -> Result<Vec<Row>> {
+        let gram = Workload::parse(&params.workload)?.gram()?;
+        let mut duals = Vec::new();
+        while let Some(dual) = certificate.values(&format!("dual.{}", duals.len()))? {
+            duals.push(Array1::from_vec(dual));
+        }
+        let selector = strategy::by_name(method)?;
+        let found = laplace::reweighted(selector.as_ref(), &gram, Some(&duals))?;
+        Ok(vec![Row::proved("l1_error", found.lower_bound, Some(found.error))])
     }
 }
 

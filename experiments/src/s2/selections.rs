@@ -8,6 +8,7 @@ use matmech::strategy::{self, Selection};
 use matmech::workload::Workload;
 
 use crate::error::Result;
+use crate::experiment::Certificate;
 use crate::remembered::Remembered;
 use crate::strategies::SVD_BOUND;
 
@@ -29,6 +30,8 @@ pub(super) struct Outcome {
     pub seconds: f64,
     /// Details that the selector reports, by name.
     pub details: Vec<(&'static str, f64)>,
+    /// The certificate of the optimum.
+    pub certificate: Option<Certificate>,
 }
 
 impl Outcome {
@@ -79,14 +82,16 @@ pub(super) fn select(workload: &Workload, method: &str) -> Result<Outcome> {
     let queries = workload.count().as_f64();
     if method == SVD_BOUND {
         let (error, lower, seconds, details) = (svd_bound, svd_bound, 0.0, Vec::new());
-        return Ok(Outcome { error, lower, svd_bound, queries, seconds, details });
+        let certificate = None;
+        return Ok(Outcome { error, lower, svd_bound, queries, seconds, details, certificate });
     }
     let selector = strategy::by_name(method)?;
     let started = Instant::now();
-    let Selection { error, certificate, details, .. } = selector.select(&gram)?;
+    let Selection { error, certificate, proof, details, .. } = selector.select(&gram)?;
     let seconds = started.elapsed().as_secs_f64();
     let lower = certificate.map_or(svd_bound, |c| c.lower_bound.max(svd_bound)).min(error);
-    Ok(Outcome { error, lower, svd_bound, queries, seconds, details })
+    let certificate = proof.as_ref().map(Certificate::of);
+    Ok(Outcome { error, lower, svd_bound, queries, seconds, details, certificate })
 }
 
 /// Returns 1/β = 2 ln(2/δ)/ε² for the classical calibration.

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::selections::inverse_privacy_cost;
 use crate::error::{Error, Result};
-use crate::experiment::{CellOf, Kind, Row};
+use crate::experiment::{CellOf, Certificate, Kind, Row};
+use crate::proved::GramBounds;
 use crate::strategies::{SVD_BOUND, check_method};
 
 /// Methods on Fig. 1(b): `total_error`, `rmse` and `over_eigen`.
@@ -66,7 +67,7 @@ impl Kind for WorkedExample {
     const NAME: &'static str = "worked-example";
     const SUMMARY: &'static str =
         "the eight queries of S2's Fig. 1(b): root mean square errors of strategies for them";
-    const REVISION: u32 = 2;
+    const REVISION: u32 = 3;
     const KEYS: &'static [&'static str] = &["workload"];
     const ERRORS: &'static [&'static str] = &["total_error", "rmse"];
 
@@ -100,7 +101,10 @@ impl Kind for WorkedExample {
         let rmse = scale * error.sqrt();
         let over_eigen = (error / self::error("eigen-design", &gram)?).sqrt();
         let mut rows = vec![
-            Row::certified("total_error", error, lower, gap),
+            Row {
+                certificate: optimum.proof.as_ref().map(Certificate::of),
+                ..Row::certified("total_error", error, lower, gap)
+            },
             // RMSE is the square root of the error: 1 + gap becomes √(1 + gap).
             Row::certified("rmse", rmse, scale * lower.sqrt(), (1.0 + gap).sqrt() - 1.0),
             Row::new("over_eigen", over_eigen),
@@ -112,6 +116,20 @@ impl Kind for WorkedExample {
             rows.push(Row::new("sensitivity", sensitivity_squared(&gram)?.sqrt()));
         }
         Ok(rows)
+    }
+
+    fn prove(&self, method: &str, params: Params, certificate: &Certificate) -> Result<Vec<Row>> {
+        let gram = Workload::explicit(&[8], queries())?.gram()?;
+        let bounds = GramBounds::of_gram(&gram, certificate.proof("")?.as_ref())?;
+        // The row of the SVD bound has itself as its lower bound.
+        let lower = if method == SVD_BOUND { bounds.svd_bound } else { bounds.lower };
+        let error = bounds.error.filter(|_| method == "optimal");
+        let scale = inverse_privacy_cost(params.epsilon, params.delta)? / queries().nrows() as f64;
+        let rmse = |error: f64| (scale * error).sqrt();
+        Ok(vec![
+            Row::proved("total_error", lower, error),
+            Row::proved("rmse", rmse(lower), error.map(rmse)),
+        ])
     }
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::plan_rows::{self, KnownBounds};
 use super::workloads::{DatasetSizes, OVER_DATASETS, over_dataset};
 use crate::error::{Error, Result};
-use crate::experiment::{CellOf, Kind, Row};
+use crate::experiment::{CellOf, Certificate, Kind, Row};
 
 /// Data sets × workloads × planners: `rmse` at unit privacy cost with lower bound, `queries` and
 /// `solves`.
@@ -50,6 +50,7 @@ impl Kind for DatasetPlans {
     const NAME: &'static str = "dataset-plan-errors";
     const SUMMARY: &'static str =
         "error of planners on workloads over the schemas of data sets, with certificates";
+    const REVISION: u32 = 2;
     const KEYS: &'static [&'static str] = &["dataset", "workload"];
     const BOUND_ON_ALL: Option<&'static str> = Some(plan_rows::GLOBAL_BOUND);
     const ERRORS: &'static [&'static str] = &["rmse"];
@@ -94,6 +95,11 @@ impl Kind for DatasetPlans {
     fn run(&self, method: &str, params: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
         let workload = over_dataset(&params.dataset, &params.workload, params.product_above)?;
         plan_rows::all("rmse", method, &workload, &params, &self.bounds)
+    }
+
+    fn prove(&self, method: &str, params: Params, certificate: &Certificate) -> Result<Vec<Row>> {
+        let workload = over_dataset(&params.dataset, &params.workload, params.product_above)?;
+        plan_rows::proved("rmse", method, &workload, certificate)
     }
 }
 

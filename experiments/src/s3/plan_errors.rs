@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::plan_rows::{self, KnownBounds};
 use super::workloads;
 use crate::error::{Error, Result};
-use crate::experiment::{CellOf, Kind, Row};
+use crate::experiment::{CellOf, Certificate, Kind, Row};
 
 /// Parts of a grid n × d × workloads × planners: `rmse`, `queries` and `solves`.
 ///
@@ -82,6 +82,7 @@ impl Kind for PlanErrors {
     const NAME: &'static str = "plan-errors";
     const SUMMARY: &'static str =
         "error of planners on workloads over d attributes of n values, with certificates";
+    const REVISION: u32 = 2;
     const KEYS: &'static [&'static str] = &["n", "d", "workload"];
     const BOUND_ON_ALL: Option<&'static str> = Some(plan_rows::GLOBAL_BOUND);
     const ERRORS: &'static [&'static str] = &["rmse", "wrmse"];
@@ -133,6 +134,13 @@ impl Kind for PlanErrors {
             workloads::uniform(params.n, params.d, &params.workload, params.weight_seed)?;
         let metric = if params.weight_seed.is_some() { "wrmse" } else { "rmse" };
         plan_rows::all(metric, method, &workload, &params, &self.bounds)
+    }
+
+    fn prove(&self, method: &str, params: Params, certificate: &Certificate) -> Result<Vec<Row>> {
+        let workload =
+            workloads::uniform(params.n, params.d, &params.workload, params.weight_seed)?;
+        let metric = if params.weight_seed.is_some() { "wrmse" } else { "rmse" };
+        plan_rows::proved(metric, method, &workload, certificate)
     }
 }
 

@@ -2,13 +2,16 @@
 
 use std::time::Instant;
 
-use matmech::planner::{BoundWeights, GlobalBound, Plan, Planner};
+use matmech::planner::{
+    BoundWeights, GlobalBound, Hdmm, Plan, Planner, ProvedSolver, SubspaceProof,
+};
 use matmech::privacy::PrivacyCost;
+use matmech::residual::{Measure, ReferenceMeasure};
 use matmech::workload::{GroupedWorkload, QueryCount};
 
 use super::planners;
 use crate::error::{Error, Result};
-use crate::experiment::Row;
+use crate::experiment::{Certificate, Row, unfit};
 use crate::remembered::Remembered;
 
 /// Maximum difference between the recomputed and the requested privacy cost.
@@ -49,8 +52,115 @@ pub(super) fn error(metric: &str, plan: &Plan, seconds: f64) -> Row {
         }
         None => Row::new(metric, value),
     };
-    Row { seconds: Some(seconds), ..row }
+    let certificate = (!plan.proofs().is_empty()).then(|| certificate(plan));
+    Row { seconds: Some(seconds), certificate, ..row }
 }
+
+/// Returns the certificate of a plan: its measure, one array per class, and its proofs with their
+/// attributes.
+fn certificate(plan: &Plan) -> Certificate {
+    let mut certificate = Certificate::default();
+    insert_measure(&mut certificate, plan.measure());
+    for (k, SubspaceProof { attributes, proof }) in plan.proofs().iter().enumerate() {
+        let positions: Vec<f64> = attributes.positions().map(|p| p as f64).collect();
+        certificate.insert(&format!("problem.{k}.attributes"), &positions);
+        certificate.insert_proof(&format!("problem.{k}."), proof);
+    }
+    certificate
+}
+
+/// Adds a measure that is not uniform.
+fn insert_measure(certificate: &mut Certificate, measure: &ReferenceMeasure) {
+    if measure.is_uniform() {
+        return;
+    }
+    let classes: Vec<f64> = measure.classes().iter().map(|&class| class as f64).collect();
+    certificate.insert("classes", &classes);
+    for (position, class) in measure.classes().iter().enumerate() {
+        let known = measure.classes()[..position].contains(class);
+        if !known && !measure.of_attribute(position).is_uniform() {
+            let weights = measure.of_attribute(position).to_vec();
+            certificate.insert_exactly(&format!("measure.{class}"), &weights);
+        }
+    }
+}
+
+/// Returns the measure of a certificate.
+///
+/// Its weights are exact: rounding could make residual problems differ that were equal.
+fn measure(certificate: &Certificate, sizes: &[usize]) -> Result<ReferenceMeasure> {
+    let Some(classes) = certificate.values("classes")? else {
+        return Ok(ReferenceMeasure::uniform(sizes));
+    };
+    let classes: Vec<usize> = classes.iter().map(|&class| class as usize).collect();
+    let count = classes.iter().max().map_or(0, |&class| class.min(sizes.len()) + 1);
+    let measures = (0..count)
+        .map(|class| match certificate.exact_values(&format!("measure.{class}"))? {
+            Some(weights) => {
+                let expected = || "weights of a measure with sum 1".to_owned();
+                let found = || format!("the sum {}", weights.iter().sum::<f64>());
+                Measure::signed(&weights).ok_or_else(|| unfit(expected(), found()))
+            }
+            None => {
+                let first = classes.iter().position(|&known| known == class);
+                Ok(Measure::uniform(first.and_then(|k| sizes.get(k)).copied().unwrap_or(1)))
+            }
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let measure = ReferenceMeasure::of_classes(classes, &measures)?;
+    measure.check_sizes(sizes)?;
+    Ok(measure)
+}
+
+/// Returns the proved rows of a method; see
+/// [`Experiment::prove`](crate::experiment::Experiment::prove).
+///
+/// # Errors
+/// The certificate does not fit the workload.
+pub(super) fn proved(
+    metric: &str,
+    method: &str,
+    workload: &GroupedWorkload,
+    certificate: &Certificate,
+) -> Result<Vec<Row>> {
+    let sizes = workload.schema().sizes();
+    if certificate.is_empty() {
+        return Ok(Vec::new());
+    }
+    if method == GLOBAL_BOUND {
+        let proof = match certificate.proof("")? {
+            Some(proof) => BoundWeights::Cells(proof),
+            None => BoundWeights::Given(measure(certificate, &sizes)?),
+        };
+        let bound = GlobalBound::of(workload, &proof, None)?;
+        let value = bound.rmse(workload.count().as_f64(), 1.0);
+        return Ok(vec![Row::proved(metric, value, None)]);
+    }
+    let mut proofs = Vec::new();
+    while let Some(proof) = certificate.proof(&format!("problem.{}.", proofs.len()))? {
+        proofs.push(proof);
+    }
+    let plan = if method.starts_with(HDMM) {
+        Hdmm::default().proved(workload, PrivacyCost::UNIT, proofs)?
+    } else {
+        let solver = ProvedSolver::new(proofs);
+        let measure = measure(certificate, &sizes)?;
+        let plan =
+            Plan::by_reference_measure(method, workload, PrivacyCost::UNIT, &measure, &solver)?;
+        if solver.unused() > 0 {
+            let found = format!("{} more", solver.unused());
+            return Err(unfit("one proof per residual problem".to_owned(), found));
+        }
+        plan
+    };
+    let lower = plan
+        .lower_bound_rmse()
+        .ok_or_else(|| Error::bug("a plan of proofs", "a lower bound", "none"))?;
+    Ok(vec![Row::proved(metric, lower, Some(plan.rmse()))])
+}
+
+/// The start of the names of planners with one strategy per attribute set.
+const HDMM: &str = "hdmm";
 
 /// The method that reports the lower bound over all matrix mechanisms. It is not a planner.
 pub(super) const GLOBAL_BOUND: &str = "global-bound";
@@ -101,8 +211,15 @@ fn global_bound(metric: &str, workload: &GroupedWorkload) -> Result<Vec<Row>> {
     let bound = GlobalBound::of(workload, &BoundWeights::Optimised, Some(plan.measure()))?;
     let seconds = started.elapsed().as_secs_f64();
     let value = bound.rmse(plan.queries().as_f64(), 1.0);
+    let mut certificate = Certificate::default();
+    match (&bound.proof, &bound.weights) {
+        (Some(proof), _) => certificate.insert_proof("", proof),
+        (None, Some(weights)) => insert_measure(&mut certificate, weights),
+        (None, None) => {}
+    }
+    let certificate = Some(certificate);
     Ok(vec![
-        Row { seconds: Some(seconds), ..Row::new(metric, value) },
+        Row { seconds: Some(seconds), certificate, ..Row::new(metric, value) },
         Row::new("quadrature_error", bound.quadrature_error / 2.0),
         Row::new("evaluations", bound.evaluations as f64),
     ])

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::plan_errors::check_size;
 use super::{plan_rows, workloads};
 use crate::error::{Error, Result};
-use crate::experiment::{CellOf, Kind, Row};
+use crate::experiment::{CellOf, Certificate, Kind, Row};
 
 /// The number of phases: planning and answering.
 const PHASES: usize = 2;
@@ -66,6 +66,7 @@ impl Kind for PlanScale {
     const NAME: &'static str = "plan-scale";
     const SUMMARY: &'static str =
         "time and memory of planning and answering over growing numbers of attributes";
+    const REVISION: u32 = 2;
     const KEYS: &'static [&'static str] = &["n", "d", "workload", "views"];
     const ERRORS: &'static [&'static str] = &["rmse"];
 
@@ -125,6 +126,11 @@ impl Kind for PlanScale {
             phase("answers", answers, answering),
             Row::new("views", params.views as f64),
         ])
+    }
+
+    fn prove(&self, method: &str, params: Params, certificate: &Certificate) -> Result<Vec<Row>> {
+        let workload = workloads::uniform(params.n, params.d, &params.workload, None)?;
+        plan_rows::proved("rmse", method, &workload, certificate)
     }
 }
 

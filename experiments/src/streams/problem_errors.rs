@@ -8,7 +8,8 @@ use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::experiment::{CellOf, Kind, Row};
+use crate::experiment::{CellOf, Certificate, Kind, Row};
+use crate::proved::problem_bounds;
 use crate::statistics::Sample;
 use crate::strategies::check_workloads;
 
@@ -56,6 +57,7 @@ impl Kind for ProblemErrors {
     const NAME: &'static str = "problem-errors";
     const SUMMARY: &'static str =
         "error of strategies for objectives and participations, with the certified optimum";
+    const REVISION: u32 = 2;
     const KEYS: &'static [&'static str] = &["workload", "objective", "participation"];
     const ERRORS: &'static [&'static str] = &["error", "mean_error", "max_error"];
 
@@ -113,7 +115,8 @@ impl Kind for ProblemErrors {
             }
             None => Row::new("error", error),
         };
-        let mut rows = vec![Row { seconds, ..row }];
+        let certificate = selection.proof.as_ref().map(Certificate::of);
+        let mut rows = vec![Row { seconds, certificate, ..row }];
         rows.extend(selection.details.iter().map(|(name, value)| Row::new(*name, *value)));
         if !matches!(objective, Objective::Mean | Objective::Max) {
             let errors: Sample = selector.query_errors(&problem)?.into_iter().collect();
@@ -121,6 +124,20 @@ impl Kind for ProblemErrors {
             rows.push(Row::new("max_error", errors.largest()));
         }
         Ok(rows)
+    }
+
+    fn prove(&self, _method: &str, params: Params, certificate: &Certificate) -> Result<Vec<Row>> {
+        let workload = Workload::parse(&params.workload)?;
+        let objective: Objective = params.objective.parse()?;
+        let participation: Participation = params.participation.parse()?;
+        let problem = Problem { workload: &workload, objective, participation };
+        let Some(bounds) = problem_bounds(&problem, certificate)? else { return Ok(Vec::new()) };
+        let unit = match objective {
+            Objective::Mean => workload.count().as_f64(),
+            _ => 1.0,
+        };
+        let error = bounds.error.map(|error| error / unit);
+        Ok(vec![Row::proved("error", bounds.lower_bound / unit, error)])
     }
 }
 

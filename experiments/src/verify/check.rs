@@ -29,6 +29,10 @@ pub enum Check {
     Values,
     /// Every certificate holds.
     Certificates,
+    /// The table has the certificates of its lower bounds (`--proofs`).
+    NoProof,
+    /// Every certificate proves the bounds of its cell again (`--proofs`).
+    Proofs,
     /// The table has a config.
     Orphan,
     /// The figure has a config.
@@ -56,6 +60,8 @@ impl Check {
             Self::Cells => "cells other than those of the config",
             Self::Values => "rows that are not a result of this config",
             Self::Certificates => "certificates that do not hold",
+            Self::NoProof => "lower bounds without a certificate file",
+            Self::Proofs => "bounds that their certificates do not prove",
             Self::Orphan => "tables without a config",
             Self::OrphanFigure => "figures without a config",
             Self::Page => "pages with tables that differ from the results",
@@ -87,6 +93,11 @@ impl Check {
             Self::Certificates => {
                 "lower_bound <= value (1 + 1e-9), gap >= 0, and gap = value / lower_bound − 1"
             }
+            Self::NoProof => "the file `<table>.certificates.npz` next to the table",
+            Self::Proofs => {
+                "from the certificate a lower bound of at least that of the table (1 − 1e-9), and a \
+                 strategy of at most its error (1 + gap + 1e-6)"
+            }
             Self::Orphan => "a config for every table",
             Self::OrphanFigure => "a [[figure]] table of a config for every file",
             Self::Page => "the tables that `reproduce pages` writes",
@@ -112,6 +123,8 @@ impl Check {
                  files"
             }
             Self::Columns | Self::Cells | Self::Values => "run the experiment again",
+            Self::NoProof => "run the experiment again with `--fresh`, and commit the file",
+            Self::Proofs => "restore table and certificates, or run the experiment again",
             Self::Certificates => {
                 "report this as a bug of the program: an error cannot be below its lower bound"
             }
@@ -142,6 +155,8 @@ pub struct Verified {
     pub rows: usize,
     /// Number of rows with a certificate.
     pub certificates: usize,
+    /// Number of lower bounds that were proved again (`--proofs`).
+    pub proved: usize,
     /// The problems.
     pub findings: Vec<Finding>,
     /// Checks that are impossible on this machine, and other remarks.
@@ -183,7 +198,11 @@ impl fmt::Display for Verified {
             writeln!(f, "note: {note}")?;
         }
         let Self { tables, rows, certificates, .. } = self;
-        write!(f, "{tables} tables, {rows} rows, {certificates} certificates: ")?;
+        write!(f, "{tables} tables, {rows} rows, {certificates} certificates")?;
+        if self.proved > 0 {
+            write!(f, ", {} lower bounds proved again", self.proved)?;
+        }
+        write!(f, ": ")?;
         match self.findings.len() {
             0 => write!(f, "all match their provenance"),
             found => write!(f, "{found} problems"),

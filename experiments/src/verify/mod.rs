@@ -7,9 +7,11 @@
 //! results/…/*.csv, figures/, pages ──┘
 //! ```
 //!
-//! Nothing is recomputed; `reproduce all --fresh` and `reproduce diff` do that.
+//! Nothing is recomputed, except the lower bounds from their certificates if `proofs` is set;
+//! `reproduce all --fresh` and `reproduce diff` recompute results.
 
 mod check;
+mod proofs;
 mod record;
 mod rows;
 
@@ -30,7 +32,8 @@ use crate::layout::{Results, shown};
 use crate::pages;
 use crate::table::Table;
 
-/// Checks the result table of every config and the folder of results.
+/// Checks the result table of every config and the folder of results; with `proofs` also their
+/// certificates.
 ///
 /// # Errors
 /// A config whose grid is refused, or unreadable data sets or folders. Problems with results are in
@@ -41,6 +44,7 @@ pub fn run(
     experiments: &[Box<dyn Experiment>],
     catalogue: &Catalogue,
     profile: Profile,
+    proofs: bool,
 ) -> Result<Verified> {
     let mut verified = Verified::default();
     let mut sources: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -82,6 +86,9 @@ pub fn run(
     orphan_figures(root, configs, profile, &mut verified)?;
     if profile == Profile::Standard {
         stale_pages(root, configs, &mut verified);
+    }
+    if proofs {
+        proofs::check(root, configs, experiments, profile, &mut verified)?;
     }
     Ok(verified)
 }

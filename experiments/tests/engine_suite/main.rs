@@ -15,6 +15,7 @@ mod data;
 mod downloader;
 #[cfg(unix)]
 mod downloads;
+mod proofs;
 mod refusals;
 mod runs;
 mod stand_ins;

@@ -28,7 +28,8 @@ fn computed() -> Project {
 fn verified_with(project: &Project, toy: &Toy) -> Verified {
     let configs = config::load_all(project.root()).unwrap();
     let catalogue = Catalogue::new(project.root(), project.folders());
-    verify::run(project.root(), &configs, &toy.boxed(), &catalogue, Profile::Standard).unwrap()
+    verify::run(project.root(), &configs, &toy.boxed(), &catalogue, Profile::Standard, false)
+        .unwrap()
 }
 
 fn verified(project: &Project) -> Verified {

@@ -5,7 +5,7 @@ use ndarray::Array2;
 use super::{BoundMethod, GlobalBound};
 use crate::domain::{cell_index, coordinates};
 use crate::error::{Error, Result};
-use crate::strategy::{Optimal, OptimalOptions, StrategySelector};
+use crate::strategy::{Optimal, OptimalOptions, Proof, StrategySelector};
 use crate::workload::{Gram, GroupQueries, GroupedWorkload};
 use matmech_linalg as linalg;
 
@@ -51,19 +51,23 @@ pub(super) fn gram(workload: &GroupedWorkload) -> Result<Array2<f64>> {
     Ok(sum)
 }
 
-/// Returns the certified lower bound for the full domain.
+/// Returns the certified lower bound for the full domain, by search or at the weights of a proof.
 ///
 /// O(cells³) time per evaluation of the dual function.
 ///
 /// # Errors
 /// The solver fails.
-pub(super) fn bound(workload: &GroupedWorkload) -> Result<GlobalBound> {
+pub(super) fn bound(workload: &GroupedWorkload, known: Option<&Proof>) -> Result<GlobalBound> {
     let gram = gram(workload)?;
     let mut options = OptimalOptions::default();
     if gram.nrows() > super::MAX_CELLS_ALWAYS_EXPLICIT {
         options.max_iterations = MAX_EVALUATIONS;
     }
-    let best = Optimal::new(options)?.select(&Gram::dense(&workload.schema().sizes(), gram)?)?;
+    let gram = Gram::dense(&workload.schema().sizes(), gram)?;
+    let best = match known {
+        Some(proof) => proof.selection(&gram)?,
+        None => Optimal::new(options)?.select(&gram)?,
+    };
     let certificate = best.certificate.ok_or_else(|| {
         Error::bug("global lower bound", "a certificate of the optimal strategy", "none")
     })?;
@@ -72,6 +76,7 @@ pub(super) fn bound(workload: &GroupedWorkload) -> Result<GlobalBound> {
         quadrature_error: 0.0,
         method: BoundMethod::Explicit,
         weights: None,
+        proof: best.proof,
         status: certificate.status,
         evaluations: certificate.iterations,
     })

@@ -19,7 +19,7 @@ use self::structure::{Form, Structure};
 use super::minimise::{Limits, minimise, reference_measure, softmax};
 use crate::error::{Error, Result};
 use crate::residual::ReferenceMeasure;
-use crate::strategy::Status;
+use crate::strategy::{Proof, Status};
 use crate::workload::GroupedWorkload;
 
 /// The maximum number of cells of a domain that is solved explicitly for lack of structure.
@@ -51,6 +51,8 @@ pub enum BoundWeights {
     Uniform,
     /// The given product measure.
     Given(ReferenceMeasure),
+    /// The weights of a proof over all cells, for [`BoundMethod::Explicit`].
+    Cells(Proof),
 }
 
 /// How a bound was computed.
@@ -80,6 +82,8 @@ pub struct GlobalBound {
     ///
     /// `None` for [`BoundMethod::Explicit`].
     pub weights: Option<ReferenceMeasure>,
+    /// The weights over all cells of [`BoundMethod::Explicit`].
+    pub proof: Option<Proof>,
     /// How the search for the weights ended.
     pub status: Status,
     /// The number of evaluations of the bound.
@@ -109,15 +113,18 @@ impl GlobalBound {
         for measure in near.into_iter().chain(given) {
             measure.check_sizes(&sizes)?;
         }
+        if let BoundWeights::Cells(proof) = weights {
+            return explicit::bound(workload, Some(proof));
+        }
         let cells =
             sizes.iter().try_fold(1usize, |cells, &n| cells.checked_mul(n)).unwrap_or(usize::MAX);
         if cells <= MAX_CELLS_ALWAYS_EXPLICIT && *weights == BoundWeights::Optimised {
-            return explicit::bound(workload);
+            return explicit::bound(workload, None);
         }
         match Structure::of(workload) {
             Ok(structure) => by_structure(&structure, weights, near),
             Err(_) if cells <= MAX_EXPLICIT_CELLS && *weights == BoundWeights::Optimised => {
-                explicit::bound(workload)
+                explicit::bound(workload, None)
             }
             Err(reason) => Err(Error::bad_input(
                 "global lower bound",
@@ -175,7 +182,7 @@ fn by_structure(
 ) -> Result<GlobalBound> {
     let uniform = vec![0.0; structure.class_sizes.iter().sum()];
     let (mut starts, optimise) = match weights {
-        BoundWeights::Uniform => (vec![uniform], false),
+        BoundWeights::Uniform | BoundWeights::Cells(_) => (vec![uniform], false),
         BoundWeights::Given(measure) => (vec![structure.logits(measure)], false),
         BoundWeights::Optimised => (vec![uniform], structure.dense_rows() <= MAX_OPTIMISED_ROWS),
     };
@@ -183,6 +190,7 @@ fn by_structure(
         starts.push(structure.logits(near));
     }
     let limits = Limits { tolerance: 1e-7, steps: 40, evaluations: 60 };
+    let alone = starts.len() == 1;
     let mut best: Option<(f64, Vec<f64>, Status)> = None;
     let mut evaluations = 0;
     for start in starts {
@@ -196,6 +204,8 @@ fn by_structure(
             let found = minimise(&mut function, start, &limits)?;
             evaluations += found.evaluations + 1;
             (unit / found.value, found.x, found.status)
+        } else if alone {
+            (0.0, start, Status::Converged)
         } else {
             evaluations += 1;
             (evaluate(structure, &start, COARSE, false)?.0, start, Status::Converged)
@@ -220,6 +230,7 @@ fn by_structure(
             Form::Pairs(_) => BoundMethod::Pairs,
         },
         weights: Some(reference_measure(&point, &structure.class_sizes, &structure.classes)?),
+        proof: None,
         status,
         evaluations: evaluations + 1,
     })

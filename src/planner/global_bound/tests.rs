@@ -128,7 +128,7 @@ fn bounds_are_at_most_the_optimum_of_the_full_domain() {
             .collect();
         let groups = groups_of(&schema, &GroupFamily::Product(family), &sets, &weights).unwrap();
         let workload = GroupedWorkload::new(schema, groups).unwrap();
-        let best = explicit::bound(&workload).unwrap();
+        let best = explicit::bound(&workload, None).unwrap();
         let structure = Structure::of(&workload).unwrap();
         let bound = by_structure(&structure, &BoundWeights::Optimised, None).unwrap();
         let uniform = by_structure(&structure, &BoundWeights::Uniform, None).unwrap();

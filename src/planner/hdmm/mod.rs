@@ -12,7 +12,7 @@ use super::plan::Plan;
 use super::subspace::entrywise;
 use crate::error::Result;
 use crate::privacy::PrivacyCost;
-use crate::strategy::{Optimal, StrategyFactor, StrategySelector};
+use crate::strategy::{Optimal, Proof, StrategyFactor, StrategySelector};
 use crate::workload::{Family, Gram, GroupQueries, GroupedWorkload};
 
 /// The form of HDMM's strategy.
@@ -50,6 +50,21 @@ pub struct Hdmm {
     pub form: HdmmForm,
 }
 
+impl Hdmm {
+    /// Returns the union of strategies of proofs, without a search.
+    ///
+    /// # Errors
+    /// The proofs do not fit the workload.
+    pub fn proved(
+        &self,
+        workload: &GroupedWorkload,
+        privacy_cost: PrivacyCost,
+        proofs: Vec<Proof>,
+    ) -> Result<Plan> {
+        union(self.name(), workload, privacy_cost, Some(proofs))?.checked()
+    }
+}
+
 impl Planner for Hdmm {
     fn name(&self) -> &str {
         match self.form {
@@ -72,11 +87,11 @@ impl Planner for Hdmm {
             workload.groups().iter().all(|g| matches!(g.queries(), GroupQueries::Product(_)));
         let plan = match self.form {
             HdmmForm::SingleKronecker => single(self.name(), workload, privacy_cost)?,
-            HdmmForm::UnionOfKroneckers => union(self.name(), workload, privacy_cost)?,
-            HdmmForm::Best if !products_only => union(self.name(), workload, privacy_cost)?,
+            HdmmForm::UnionOfKroneckers => union(self.name(), workload, privacy_cost, None)?,
+            HdmmForm::Best if !products_only => union(self.name(), workload, privacy_cost, None)?,
             HdmmForm::Best => {
                 let kronecker = single(self.name(), workload, privacy_cost)?;
-                let union = union(self.name(), workload, privacy_cost)?;
+                let union = union(self.name(), workload, privacy_cost, None)?;
                 if kronecker.total_variance() < union.total_variance() { kronecker } else { union }
             }
         };
@@ -98,16 +113,22 @@ struct Optimum {
     /// `lower_bound / error`: at most 1.
     tightness: f64,
     iterations: usize,
+    proof: Option<Proof>,
 }
 
-fn optimum(sizes: &[usize], gram: Array2<f64>) -> Result<Optimum> {
-    let best = Optimal::default().select(&Gram::dense(sizes, gram)?)?;
+fn optimum(sizes: &[usize], gram: Array2<f64>, known: Option<&Proof>) -> Result<Optimum> {
+    let gram = Gram::dense(sizes, gram)?;
+    let best = match known {
+        Some(proof) => proof.selection(&gram)?,
+        None => Optimal::default().select(&gram)?,
+    };
     let matrix = best.strategy.factors()[0].gram()?.as_ref().clone();
     Ok(Optimum {
         strategy: StrategyFactor::from_gram_scaled(sizes, matrix)?,
         error: best.error,
         tightness: best.certificate.map_or(0.0, |c| c.lower_bound / best.error),
         iterations: best.certificate.map_or(0, |c| c.iterations),
+        proof: best.proof,
     })
 }
 

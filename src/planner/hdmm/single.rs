@@ -84,7 +84,8 @@ pub(super) fn single(
     for _ in 0..MAX_SWEEPS {
         for position in 0..axes.len() {
             let gram = coordinate_gram(workload, &axes, position)?;
-            let Optimum { strategy, iterations: used, .. } = optimum(&[axes[position].size], gram)?;
+            let Optimum { strategy, iterations: used, .. } =
+                optimum(&[axes[position].size], gram, None)?;
             (solves, iterations) = (solves + 1, iterations + used);
             let axis = &mut axes[position];
             axis.total = strategy.covariance()?.sum();
@@ -129,6 +130,7 @@ pub(super) fn single(
         lower_bound: None,
         objective: Objective::Mean,
         objective_bound: None,
+        proofs: Vec::new(),
         solves,
         iterations,
     })

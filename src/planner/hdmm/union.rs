@@ -7,13 +7,13 @@ use ndarray::Array2;
 
 use super::{Optimum, family_gram, optimum, trace};
 use crate::domain::AttributeSet;
-use crate::error::Result;
-use crate::planner::plan::{GroupError, Plan, PlannedMeasurement, Reconstruction};
+use crate::error::{Error, Result};
+use crate::planner::plan::{GroupError, Plan, PlannedMeasurement, Reconstruction, SubspaceProof};
 use crate::planner::solver::check_dense_memory;
 use crate::planner::subspace::SubspaceStrategy;
 use crate::privacy::PrivacyCost;
 use crate::residual::ReferenceMeasure;
-use crate::strategy::Objective;
+use crate::strategy::{Objective, Proof};
 use crate::workload::{Family, GroupQueries, GroupedWorkload, JointQueries, QueryGroup};
 use matmech_linalg as linalg;
 
@@ -25,6 +25,10 @@ const MAX_BYTES: u64 = 8 << 30;
 struct Union<'a> {
     factors: Vec<(Family, usize, Optimum)>,
     joints: Vec<(&'a JointQueries, Optimum)>,
+    /// The proofs of the solved problems.
+    proofs: Vec<SubspaceProof>,
+    /// Proofs that replace the solves.
+    known: Option<std::vec::IntoIter<Proof>>,
     solves: usize,
     iterations: usize,
 }
@@ -37,8 +41,22 @@ struct Marginal {
 }
 
 impl<'a> Union<'a> {
-    fn solve(&mut self, sizes: &[usize], gram: Array2<f64>) -> Result<Optimum> {
-        let best = optimum(sizes, gram)?;
+    fn solve(
+        &mut self,
+        attributes: AttributeSet,
+        sizes: &[usize],
+        gram: Array2<f64>,
+    ) -> Result<Optimum> {
+        let known = match &mut self.known {
+            None => None,
+            Some(proofs) => Some(proofs.next().ok_or_else(|| {
+                let remedy = "use the proofs of the plan for this workload";
+                Error::bad_input("proofs of a plan", "one per problem", "fewer", remedy)
+            })?),
+        };
+        let mut best = optimum(sizes, gram, known.as_ref())?;
+        let proof = best.proof.take();
+        self.proofs.extend(proof.map(|proof| SubspaceProof { attributes, proof }));
         self.solves += 1;
         self.iterations += best.iterations;
         Ok(best)
@@ -47,13 +65,14 @@ impl<'a> Union<'a> {
     fn marginal(&mut self, groups: &[&'a QueryGroup]) -> Result<Marginal> {
         let (best, errors) = match groups {
             [group] => match group.queries() {
-                GroupQueries::Product(families) => return self.product(families, group.sizes()),
+                GroupQueries::Product(families) => return self.product(families, group),
                 GroupQueries::Joint(queries) => {
                     let best =
                         match self.joints.iter().find(|(known, _)| *known == queries.as_ref()) {
                             Some((_, best)) => best.clone(),
                             None => {
-                                let best = self.solve(group.sizes(), full_gram(group)?)?;
+                                let (set, sizes) = (group.attributes(), group.sizes());
+                                let best = self.solve(set, sizes, full_gram(group)?)?;
                                 self.joints.push((queries.as_ref(), best.clone()));
                                 best
                             }
@@ -68,7 +87,7 @@ impl<'a> Union<'a> {
                 for (gram, group) in grams.iter().zip(several) {
                     sum.scaled_add(group.weight(), gram);
                 }
-                let best = self.solve(several[0].sizes(), sum)?;
+                let best = self.solve(several[0].attributes(), several[0].sizes(), sum)?;
                 let errors = grams
                     .iter()
                     .map(|gram| trace(gram, &best.strategy))
@@ -83,13 +102,15 @@ impl<'a> Union<'a> {
         })
     }
 
-    fn product(&mut self, families: &[Family], sizes: &[usize]) -> Result<Marginal> {
+    fn product(&mut self, families: &[Family], group: &QueryGroup) -> Result<Marginal> {
         let (mut parts, mut error, mut tightness) = (Vec::new(), 1.0, 1.0);
-        for (&family, &n) in families.iter().zip(sizes) {
+        let sizes = families.iter().zip(group.sizes());
+        for ((&family, &n), position) in sizes.zip(group.attributes().positions()) {
             let best = match self.factors.iter().find(|(f, size, _)| *f == family && *size == n) {
                 Some((_, _, best)) => best.clone(),
                 None => {
-                    let best = self.solve(&[n], family_gram(family, n)?)?;
+                    let attribute = AttributeSet::from_positions(&[position])?;
+                    let best = self.solve(attribute, &[n], family_gram(family, n)?)?;
                     self.factors.push((family, n, best.clone()));
                     best
                 }
@@ -107,16 +128,19 @@ impl<'a> Union<'a> {
 }
 
 /// Returns the plan of one strategy per attribute set, with the cost divided as p_S ∝ √L_S.
+///
+/// With `known` proofs there is no search.
 pub(super) fn union(
     name: &str,
     workload: &GroupedWorkload,
     privacy_cost: PrivacyCost,
+    known: Option<Vec<Proof>>,
 ) -> Result<Plan> {
     let mut by_set: BTreeMap<(usize, AttributeSet), Vec<usize>> = BTreeMap::new();
     for (index, group) in workload.groups().iter().enumerate() {
         by_set.entry((group.attributes().len(), group.attributes())).or_default().push(index);
     }
-    let mut union = Union::default();
+    let mut union = Union { known: known.map(IntoIterator::into_iter), ..Union::default() };
     let mut chosen = Vec::with_capacity(by_set.len());
     let (mut total, mut total_bound) = (0.0, 0.0);
     for ((_, attributes), indices) in by_set {
@@ -156,6 +180,7 @@ pub(super) fn union(
         lower_bound: Some(total_bound * total_bound / privacy_cost.get()),
         objective: Objective::Mean,
         objective_bound: None,
+        proofs: union.proofs,
         solves: union.solves,
         iterations: union.iterations,
     })

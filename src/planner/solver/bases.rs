@@ -165,6 +165,6 @@ impl SubspaceSolver for BasisSolver {
         for (coefficient, kernels) in &problem.terms {
             error += coefficient * strategy.trace(kernels)?;
         }
-        Ok(Solved { strategy, error, lower_bound: None, iterations: 0 })
+        Ok(Solved { strategy, error, lower_bound: None, proof: None, iterations: 0 })
     }
 }

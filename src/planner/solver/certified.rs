@@ -3,7 +3,7 @@
 use super::{Solved, SubspaceProblem, SubspaceSolver};
 use crate::error::{Error, Result};
 use crate::planner::SubspaceStrategy;
-use crate::strategy::{Optimal, OptimalOptions, StrategyFactor, StrategySelector};
+use crate::strategy::{Optimal, OptimalOptions, Proof, StrategyFactor, StrategySelector};
 use crate::workload::Gram;
 
 /// Solves every residual problem to its certified optimum.
@@ -63,22 +63,43 @@ impl SubspaceSolver for CertifiedSolver {
     }
 
     fn solve(&self, problem: &SubspaceProblem<'_>) -> Result<Solved> {
+        self.solved(problem, None)
+    }
+}
+
+impl CertifiedSolver {
+    /// Solves a problem, or returns the strategy of a proof.
+    ///
+    /// # Errors
+    /// As [`SubspaceSolver::solve`], or the proof does not fit.
+    pub(super) fn solved(
+        &self,
+        problem: &SubspaceProblem<'_>,
+        known: Option<&Proof>,
+    ) -> Result<Solved> {
         let optimal = Optimal::new(self.options)?;
         let joint_rows = problem.joint_rows();
         self.check_fits(problem.sizes, joint_rows)?;
         if joint_rows.is_some_and(|rows| solves_by_rows(problem.sizes, rows)) {
             let rows = problem.rows()?;
-            let selection = optimal.select_rows(problem.sizes, rows.view())?;
+            let selection = match known {
+                Some(proof) => proof.row_selection(problem.sizes, rows.view())?,
+                None => optimal.select_rows(problem.sizes, rows.view())?,
+            };
             let strategy = StrategyFactor::low_rank(problem.sizes, selection.queries.view())?;
             return Ok(Solved {
                 strategy: SubspaceStrategy::Kronecker(vec![strategy]),
                 error: selection.certificate.upper_bound,
                 lower_bound: Some(selection.certificate.lower_bound),
+                proof: Some(selection.proof),
                 iterations: selection.certificate.iterations,
             });
         }
-        let gram = problem.gram()?;
-        let selection = optimal.select(&Gram::dense(problem.sizes, gram)?)?;
+        let gram = Gram::dense(problem.sizes, problem.gram()?)?;
+        let selection = match known {
+            Some(proof) => proof.selection(&gram)?,
+            None => optimal.select(&gram)?,
+        };
         let certificate = selection.certificate;
         let matrix = selection.strategy.factors()[0].gram()?.as_ref().clone();
         Ok(Solved {
@@ -88,6 +109,7 @@ impl SubspaceSolver for CertifiedSolver {
             )?]),
             error: selection.error,
             lower_bound: certificate.map(|c| c.lower_bound),
+            proof: selection.proof,
             iterations: certificate.map_or(0, |c| c.iterations),
         })
     }

@@ -42,6 +42,7 @@ impl SubspaceSolver for FourierSolver {
             },
             error: (total / n).powi(2),
             lower_bound: None,
+            proof: None,
             iterations: 0,
         })
     }

@@ -3,11 +3,13 @@
 mod bases;
 mod certified;
 mod fourier;
+mod proved;
 
 pub use bases::{AttributeBasis, Bases, BasisSolver, PrefixBasis, ResidualBasis};
 pub use certified::CertifiedSolver;
 pub(super) use certified::{check_dense_memory, solves_by_rows};
 pub use fourier::FourierSolver;
+pub use proved::ProvedSolver;
 
 use ndarray::Array2;
 
@@ -15,6 +17,7 @@ use super::kernel::Kernel;
 use super::subspace::SubspaceStrategy;
 use crate::domain::AttributeKind;
 use crate::error::{Error, Result};
+use crate::strategy::Proof;
 use matmech_linalg as linalg;
 
 /// A residual problem: minimise `tr(G V⁺)` over V ⪰ 0 with diagonal at most 1.
@@ -39,6 +42,8 @@ pub struct Solved {
     pub error: f64,
     /// A certified lower bound on the error of all strategies, if the solver proves one.
     pub lower_bound: Option<f64>,
+    /// The weights that prove the lower bound and the error, if the solver has them.
+    pub proof: Option<Proof>,
     /// The number of eigendecompositions.
     pub iterations: usize,
 }

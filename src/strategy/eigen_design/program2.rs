@@ -178,7 +178,7 @@ pub(super) fn assembled(
     details.push(("completed_cells", cells as f64));
     let strategy = Strategy::kronecker(name, made)?;
     let error = strategy.sensitivity_squared() * traces;
-    Ok(Selection { strategy, error, certificate: None, details })
+    Ok(Selection { strategy, error, certificate: None, proof: None, details })
 }
 
 /// The factors of the strategy, its trace `tr(G V⁺)`, and the number of completed cells.

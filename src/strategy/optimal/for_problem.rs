@@ -27,7 +27,8 @@ impl Optimal {
         let optimum = weighted::solve(problem, &self.options)?;
         let shape = problem.workload.shape();
         let factor = StrategyFactor::from_gram(shape, Arc::new(optimum.gram));
-        Ok((self.selection(vec![factor], optimum.certificate)?, optimum.dual))
+        let selection = self.selection(vec![factor], optimum.certificate)?;
+        Ok((Selection { proof: Some(optimum.proof), ..selection }, optimum.dual))
     }
 
     /// Returns the selector with the options of a call.
@@ -129,6 +130,7 @@ impl Optimal {
             strategy: Strategy::kronecker(self.name(), factors)?,
             error: certificate.upper_bound,
             certificate: Some(certificate),
+            proof: None,
             details: Vec::new(),
         })
     }

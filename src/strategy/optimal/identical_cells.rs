@@ -63,6 +63,15 @@ impl CellClasses {
         Array2::from_shape_fn((class.len(), class.len()), |(i, j)| gram[[class[i], class[j]]])
     }
 
+    /// Returns the weights of classes: the sums over their cells.
+    pub fn summed(&self, weights: &[f64]) -> Vec<f64> {
+        let mut sums = vec![0.0; self.sizes.len()];
+        for (&class, weight) in self.class_of.iter().zip(weights) {
+            sums[class] += weight;
+        }
+        sums
+    }
+
     /// Returns the weights of cells: those of classes, divided evenly.
     pub fn divided(&self, weights: &[f64]) -> Vec<f64> {
         self.class_of.iter().map(|&class| weights[class] / self.sizes[class]).collect()

@@ -32,6 +32,8 @@ mod interior_point;
 mod low_rank;
 mod newton;
 mod problem_dual;
+mod proof;
+mod search;
 pub mod tridiagonal;
 mod weighted;
 mod weights;
@@ -50,20 +52,15 @@ pub(crate) use banded::{BandedFactor, QuasiNewton, SmoothFunction};
 pub(crate) use central_path::Centre;
 use dual::{Dual, Point};
 pub use dual_vector::DualVector;
-use fixed_point::FixedPoint;
 pub(crate) use fixed_point::{EXPONENT, MAX_STRETCH, WINDOW, normalised};
 use identical_cells::CellClasses;
 use low_rank::RowReduction;
-use newton::Curvature;
 pub use problem_dual::ProblemDual;
+pub use proof::{Proof, ProofWeights, ProvedBounds};
+use proof::{Weighting, orbit_means};
+use search::{Bounds, certify};
 pub(super) use weighted::lower_bound_of_epochs;
 pub(crate) use weights::{by_gram, by_rows};
-
-/// Number of fixed-point steps between two checks of the progress.
-const STRIDE: usize = 6;
-
-/// Assumed number of interior-point steps when the costs of the methods are compared.
-const INTERIOR_STEPS: f64 = 10.0;
 
 /// The tolerance and the limits of the solver.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -133,14 +130,32 @@ impl Optimal {
                 "one row per query, one column per cell",
             ));
         }
-        let reduction = RowReduction::of(shape, rows)?;
-        let dual = Dual::of_rows(&reduction);
-        let Proved { point, mut certificate, .. } =
-            certify(&dual, dual.uniform(), &self.options, cells)?;
-        certificate.upper_bound =
-            (certificate.upper_bound.sqrt() + reduction.remainder.sqrt()).powi(2);
-        Ok(RowSelection { queries: reduction.assemble(&dual.strategy_rows(&point)), certificate })
+        rows_selected(shape, rows, &Weighting::Search(&self.options))
     }
+}
+
+/// Selects a strategy of rows with the given weighting.
+fn rows_selected(
+    shape: &[usize],
+    rows: ArrayView2<'_, f64>,
+    weighting: &Weighting<'_>,
+) -> Result<RowSelection> {
+    let reduction = RowReduction::of(shape, rows)?;
+    let dual = Dual::of_rows(&reduction);
+    let orbits = &reduction.orbits;
+    let Proved { point, dual: weights, mut certificate } =
+        weighting
+            .proved(&dual, dual.uniform(), rows.ncols(), |weights| orbit_means(orbits, weights))?;
+    certificate.upper_bound = (certificate.upper_bound.sqrt() + reduction.remainder.sqrt()).powi(2);
+    let per_cell = |weights: &[f64]| {
+        let cells = orbits.orbit_of.iter().map(|&orbit| weights[orbit]).collect();
+        ProofWeights::of_cells(vec![Arc::new(cells)])
+    };
+    Ok(RowSelection {
+        queries: reduction.assemble(&dual.strategy_rows(&point)),
+        certificate,
+        proof: Proof::new(per_cell(&weights), per_cell(&point.mu)),
+    })
 }
 
 /// A strategy of few queries with a certificate of its optimality.
@@ -150,50 +165,16 @@ pub struct RowSelection {
     pub queries: Array2<f64>,
     /// Bounds on the smallest error of any strategy; the upper bound is the error of this strategy.
     pub certificate: Certificate,
-}
-
-/// The best bounds so far, and the points that attain them.
-struct Bounds {
-    lower: f64,
-    /// The weights of the lower bound, one per orbit.
-    dual: Vec<f64>,
-    upper: Option<Point>,
-    evaluations: usize,
-}
-
-impl Bounds {
-    /// Creates empty bounds.
-    fn new() -> Self {
-        Bounds { lower: 0.0, dual: Vec::new(), upper: None, evaluations: 0 }
-    }
-
-    /// Updates the bounds with an evaluated point.
-    fn record(&mut self, point: &Point) {
-        self.evaluations += 1;
-        if point.lower_bound() > self.lower {
-            self.lower = point.lower_bound();
-            self.dual.clone_from(&point.mu);
-        }
-        let better =
-            self.upper.as_ref().is_none_or(|best| point.upper_bound() < best.upper_bound());
-        if better && point.upper_bound().is_finite() {
-            self.upper = Some(point.clone());
-        }
-    }
-
-    fn upper_bound(&self) -> f64 {
-        self.upper.as_ref().map_or(f64::INFINITY, Point::upper_bound)
-    }
-
-    fn gap(&self) -> f64 {
-        self.upper_bound() / self.lower - 1.0
-    }
+    /// The weights that prove the bounds.
+    pub proof: Proof,
 }
 
 /// The optimum of one Kronecker factor.
 struct FactorOptimum {
     gram: Arc<Array2<f64>>,
     dual: Arc<Vec<f64>>,
+    /// The weights of the strategy.
+    weights: Arc<Vec<f64>>,
     certificate: Certificate,
 }
 
@@ -211,28 +192,38 @@ impl Optimal {
     /// # Errors
     /// As [`Optimal::select`](StrategySelector::select).
     pub fn select_with_dual(&self, gram: &Gram) -> Result<(Selection, DualVector)> {
+        self.selected(gram, None)
+    }
+
+    /// Selects a strategy by search, or at the weights of a proof.
+    fn selected(&self, gram: &Gram, known: Option<&Proof>) -> Result<(Selection, DualVector)> {
         let factors = gram.factors();
         let options = OptimalOptions {
             tolerance: self.options.tolerance / factors.len() as f64,
             ..self.options
         };
         let mut solved: Vec<(&GramFactor, FactorOptimum)> = Vec::new();
-        let (mut strategy, mut dual) =
-            (Vec::with_capacity(factors.len()), Vec::with_capacity(factors.len()));
+        let (mut strategy, mut dual, mut weights) = (Vec::new(), Vec::new(), Vec::new());
         let mut total = Certificate {
             lower_bound: 1.0,
             upper_bound: 1.0,
             iterations: 0,
             status: Status::Converged,
         };
-        for factor in factors {
-            let known = solved
+        for (k, factor) in factors.iter().enumerate() {
+            let equal = solved
                 .iter()
                 .position(|(f, _)| f.shape == factor.shape && f.matrix == factor.matrix);
-            let index = match known {
+            let index = match equal {
                 Some(index) => index,
                 None => {
-                    let optimum = solve_factor(factor, &options)?;
+                    let weighting = match known {
+                        Some(proof) => {
+                            Weighting::Known(&proof.dual.cells[k], &proof.strategy().cells[k])
+                        }
+                        None => Weighting::Search(&options),
+                    };
+                    let optimum = solve_factor(factor, &weighting)?;
                     total.iterations += optimum.certificate.iterations;
                     solved.push((factor, optimum));
                     solved.len() - 1
@@ -246,8 +237,12 @@ impl Optimal {
             }
             strategy.push(StrategyFactor::from_gram(&factor.shape, optimum.gram.clone()));
             dual.push(optimum.dual.clone());
+            weights.push(optimum.weights.clone());
         }
-        Ok((self.selection(strategy, total)?, DualVector::of_factors(dual)))
+        let proof =
+            Proof::new(ProofWeights::of_cells(dual.clone()), ProofWeights::of_cells(weights));
+        let selection = self.selection(strategy, total)?;
+        Ok((Selection { proof: Some(proof), ..selection }, DualVector::of_factors(dual)))
     }
 }
 
@@ -280,18 +275,23 @@ impl StrategySelector for Optimal {
 }
 
 /// Solves one dense factor. O(cells³) per iteration.
-fn solve_factor(factor: &GramFactor, options: &OptimalOptions) -> Result<FactorOptimum> {
+fn solve_factor(factor: &GramFactor, weighting: &Weighting<'_>) -> Result<FactorOptimum> {
     if let Some(classes) = CellClasses::of(factor.matrix.view()) {
-        return solve_classes(factor, &classes, options);
+        return solve_classes(factor, &classes, weighting);
     }
     let reduction = Reduction::of(&factor.shape, factor.matrix.view());
     let dual = Dual::new(&reduction)?;
-    let proved = certify(&dual, dual.uniform(), options, factor.matrix.nrows())?;
+    let orbits = &reduction.orbits;
+    let proved = weighting.proved(&dual, dual.uniform(), factor.matrix.nrows(), |weights| {
+        orbit_means(orbits, weights)
+    })?;
     let gram = reduction.assemble(&dual.strategy_blocks(&reduction, &proved.point));
-    let weights = reduction.orbits.orbit_of.iter().map(|&orbit| proved.dual[orbit]).collect();
+    let per_cell =
+        |weights: &[f64]| Arc::new(orbits.orbit_of.iter().map(|&orbit| weights[orbit]).collect());
     Ok(FactorOptimum {
         gram: Arc::new(gram),
-        dual: Arc::new(weights),
+        dual: per_cell(&proved.dual),
+        weights: per_cell(&proved.point.mu),
         certificate: proved.certificate,
     })
 }
@@ -300,100 +300,28 @@ fn solve_factor(factor: &GramFactor, options: &OptimalOptions) -> Result<FactorO
 fn solve_classes(
     factor: &GramFactor,
     classes: &CellClasses,
-    options: &OptimalOptions,
+    weighting: &Weighting<'_>,
 ) -> Result<FactorOptimum> {
     let merged = classes.merged(factor.matrix.view());
     let reduction = Reduction::of(&[merged.nrows()], merged.view());
     let dual = Dual::new(&reduction)?;
-    let mut start = vec![0.0; dual.orbit_sizes.len()];
-    for (&orbit, size) in reduction.orbits.orbit_of.iter().zip(&classes.sizes) {
-        start[orbit] += size / dual.orbit_sizes[orbit];
-    }
-    let proved = certify(&dual, start, options, merged.nrows())?;
+    let orbits = &reduction.orbits;
+    let start = orbit_means(orbits, &classes.sizes);
+    let proved = weighting.proved(&dual, start, merged.nrows(), |weights| {
+        orbit_means(orbits, &classes.summed(weights))
+    })?;
     let gram =
         classes.repeated(&reduction.assemble(&dual.strategy_blocks(&reduction, &proved.point)));
-    let weights: Vec<f64> =
-        reduction.orbits.orbit_of.iter().map(|&orbit| proved.dual[orbit]).collect();
-    let weights = classes.divided(&weights);
+    let per_cell = |weights: &[f64]| {
+        let classed: Vec<f64> = orbits.orbit_of.iter().map(|&orbit| weights[orbit]).collect();
+        Arc::new(classes.divided(&classed))
+    };
     Ok(FactorOptimum {
         gram: Arc::new(gram),
-        dual: Arc::new(weights),
+        dual: per_cell(&proved.dual),
+        weights: per_cell(&proved.point.mu),
         certificate: proved.certificate,
     })
-}
-
-/// Solves a dual problem over `cells` cells from a start, and returns the best point with its
-/// certificate.
-fn certify(dual: &Dual, start: Vec<f64>, options: &OptimalOptions, cells: usize) -> Result<Proved> {
-    if dual.block_orbits().next().is_none() {
-        return Err(Error::bad_input(
-            "optimal strategy",
-            "a workload with at least one non-zero query",
-            "a Gram matrix of zeros",
-            "drop this workload: it needs no measurement",
-        ));
-    }
-    let mut bounds = Bounds::new();
-    minimise_gap(dual, start, &mut bounds, options)?;
-    let gap = bounds.gap();
-    let Some(point) = bounds.upper else {
-        return Err(Error::DidNotConverge { what: "optimal strategy".into(), order: cells });
-    };
-    let status = if gap <= options.tolerance {
-        Status::Converged
-    } else if bounds.evaluations >= options.max_iterations {
-        Status::IterationLimit
-    } else {
-        Status::Stalled
-    };
-    let certificate = Certificate {
-        // Rounding may put a lower bound that meets the upper one slightly above it.
-        lower_bound: bounds.lower.min(point.upper_bound()),
-        upper_bound: point.upper_bound(),
-        iterations: bounds.evaluations,
-        status,
-    };
-    Ok(Proved { point, dual: bounds.dual, certificate })
-}
-
-/// Closes the gap: the fixed point while it is fast, the interior-point method when that is cheaper
-/// (on the active cells if there are too many), then the fixed point again.
-fn minimise_gap(
-    dual: &Dual,
-    start: Vec<f64>,
-    bounds: &mut Bounds,
-    options: &OptimalOptions,
-) -> Result<()> {
-    let mut fixed_point = FixedPoint::from(start);
-    let mut interior = newton::step_cost(dual);
-    while bounds.gap() > options.tolerance && bounds.evaluations < options.max_iterations {
-        let before = bounds.gap();
-        let remaining = options.max_iterations - bounds.evaluations;
-        fixed_point.advance(dual, bounds, options, STRIDE.min(remaining))?;
-        let rate = (before / bounds.gap()).ln() / STRIDE as f64;
-        let steps_to_go = (bounds.gap() / options.tolerance).ln() / rate.max(1e-9);
-        let remaining = options.max_iterations - bounds.evaluations;
-        let slow = |step_flops: f64| {
-            steps_to_go * dual.evaluation_flops()
-                > INTERIOR_STEPS * (step_flops + dual.evaluation_flops())
-        };
-        if before.is_finite()
-            && remaining > 0
-            && bounds.gap() > options.tolerance
-            && let Some((formed, _)) = interior.take_if(|(_, flops)| slow(*flops))
-        {
-            if formed && let Some(start) = bounds.upper.clone() {
-                interior_point::run(dual, &start, bounds, options, remaining, Curvature::formed)?;
-            }
-            if bounds.gap() > options.tolerance {
-                active_set::run(dual, bounds, options)?;
-            }
-            if let Some(best) = &bounds.upper {
-                fixed_point = FixedPoint::from(best.mu.clone());
-            }
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

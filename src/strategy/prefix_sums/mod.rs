@@ -70,7 +70,7 @@ impl Factorisation {
         let (total, queries) = (self.variances.iter().sum(), self.variances.len() as f64);
         let error = squared * problem.objective.of(total, largest, queries);
         let details = vec![("buffers", self.buffers), ("normals", self.normals)];
-        Ok(Selection { strategy, error, certificate: None, details })
+        Ok(Selection { strategy, error, certificate: None, proof: None, details })
     }
 
     /// Returns the squared errors of the queries at unit privacy cost.

@@ -28,7 +28,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{
-    Optimal, OptimalOptions, Participation, Problem, Status, StrategySelector, optimal, tridiagonal,
+    Optimal, OptimalOptions, Participation, Problem, Proof, Status, StrategySelector, optimal,
+    tridiagonal,
 };
 use crate::error::{Error, Result};
 pub use assessment::StreamAssessment;
@@ -120,6 +121,8 @@ pub struct Stream {
     pub coefficients: Coefficients,
     /// The sensitivity and the errors of the coefficients.
     pub assessment: StreamAssessment,
+    /// The weights that prove the lower bound of the assessment.
+    pub proof: Option<Proof>,
     /// The status of the fit. The assessment holds for every status.
     pub status: Status,
     /// The number of steps of the fit.
@@ -155,7 +158,7 @@ impl Stream {
             ));
         }
         let solver = OptimalOptions { tolerance: options.tolerance, ..OptimalOptions::default() };
-        let (fitted, lower_bound) = match form {
+        let (fitted, lower_bound, proof) = match form {
             Form::Chains => chains(problem, buffers, &solver)?,
             Form::Recurrence => {
                 let fitted = recurrence(problem, buffers, options)?;
@@ -163,16 +166,17 @@ impl Stream {
                 let Some(certificate) = optimum.certificate else {
                     return Err(Error::bug("optimal strategy", "a certificate", "none"));
                 };
-                (fitted, certificate.lower_bound)
+                (fitted, certificate.lower_bound, optimum.proof)
             }
             Form::Truncated => {
                 let fitted = truncated::fit(problem, buffers, options.max_iterations)?;
-                (fitted, optimal::lower_bound_of_epochs(problem, &solver)?.0)
+                let (bound, _, proof) = optimal::lower_bound_of_epochs(problem, &solver)?;
+                (fitted, bound, Some(proof))
             }
         };
         let assessment = fitted.coefficients.assess(problem, lower_bound)?;
         let Fitted { coefficients, status, iterations } = fitted;
-        Ok(Stream { coefficients, assessment, status, iterations })
+        Ok(Stream { coefficients, assessment, proof, status, iterations })
     }
 }
 
@@ -188,12 +192,12 @@ fn recurrence(problem: &Problem<'_>, buffers: usize, options: &StreamOptions) ->
     })
 }
 
-/// Fits chains, and returns the lower bound.
+/// Fits chains, and returns the lower bound with its proof.
 fn chains(
     problem: &Problem<'_>,
     buffers: usize,
     options: &OptimalOptions,
-) -> Result<(Fitted, f64)> {
+) -> Result<(Fitted, f64, Option<Proof>)> {
     let optimum = tridiagonal::solve(problem, options)?;
     let (Some(recurrence), Some(optimum)) = (problem.workload.recurrence(), optimum) else {
         return Err(Error::bad_input(
@@ -211,7 +215,7 @@ fn chains(
         status: certificate.status,
         iterations: certificate.iterations,
     };
-    Ok((fitted, certificate.lower_bound))
+    Ok((fitted, certificate.lower_bound, Some(optimum.proof)))
 }
 
 #[cfg(test)]

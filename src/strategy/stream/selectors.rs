@@ -79,10 +79,11 @@ impl StrategySelector for Streamed {
             ("buffers", stream.coefficients.buffers() as f64),
             ("normals", stream.coefficients.normals_per_step() as f64),
         ];
+        let proof = stream.proof;
         let source = Source::of(stream.coefficients)?;
         let factor = StrategyFactor::from_gram_source(problem.workload.shape(), Arc::new(source));
         let strategy = Strategy::single(self.name(), factor);
-        Ok(Selection { strategy, error, certificate: Some(certificate), details })
+        Ok(Selection { strategy, error, certificate: Some(certificate), proof, details })
     }
 
     fn options(&self) -> &'static [&'static str] {

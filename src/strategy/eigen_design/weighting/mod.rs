@@ -296,6 +296,23 @@ impl WeightingProblem {
         self.certified(reduced.expand(&search.dual, self), search.iterations, options)
     }
 
+    /// Returns the weights and bounds of a dual point, scaled to sum 1, without a search. O(k n).
+    ///
+    /// # Errors
+    /// A negative weight, or no positive one; or another number of weights than cells.
+    pub fn at(&self, dual: Array1<f64>) -> Result<Weighting> {
+        let sum = dual.sum();
+        if dual.len() != self.columns.ncols() || !dual.iter().all(|y| *y >= 0.0) || sum <= 0.0 {
+            return Err(Error::bad_input(
+                "dual point of a weighting problem",
+                format!("{} nonnegative weights with a positive sum", self.columns.ncols()),
+                format!("{} with the sum {sum}", dual.len()),
+                "use the dual point of this problem",
+            ));
+        }
+        self.certified(dual / sum, 1, &WeightingOptions::default())
+    }
+
     /// Returns the weights and bounds of a dual point, computed from the full B.
     fn certified(
         &self,

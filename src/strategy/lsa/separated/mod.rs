@@ -264,7 +264,7 @@ impl StrategySelector for LsaSeparated {
         let factor =
             StrategyFactor::from_source(&shape, Arc::new(queries), Arc::new(outcome.gram()?));
         let strategy = Strategy::single(self.name(), factor);
-        Ok(Selection { strategy, error: outcome.error, certificate: None, details })
+        Ok(Selection { strategy, error: outcome.error, certificate: None, proof: None, details })
     }
 }
 

@@ -64,6 +64,7 @@ impl StrategySelector for BandedForEpochs {
         Ok(Selection {
             error: problem.error(&selection.strategy)?,
             certificate: None,
+            proof: None,
             details: vec![("buffers", bands - 1.0), ("normals", 1.0)],
             ..selection
         })

@@ -109,7 +109,7 @@ pub(super) fn select(optimal: &Optimal, problem: &Problem<'_>) -> Result<(Select
     }
     let error = state.value.exp();
     let options = OptimalOptions { tolerance: TOLERANCE_ANY, ..optimal.options };
-    let (any, dual) = weighted::lower_bound_of_epochs(problem, &options)?;
+    let (any, dual, proof) = weighted::lower_bound_of_epochs(problem, &options)?;
     let gap = error / lower - 1.0;
     let certificate = Certificate {
         lower_bound: any.min(lower).min(error),
@@ -126,6 +126,7 @@ pub(super) fn select(optimal: &Optimal, problem: &Problem<'_>) -> Result<(Select
     let strategy = Arc::new(form.gram(&state.x)?);
     let factor = StrategyFactor::from_gram(problem.workload.shape(), strategy);
     let mut selection = optimal.selection(vec![factor], certificate)?;
+    selection.proof = Some(proof);
     selection.details = vec![
         ("bands", bands as f64),
         ("banded_lower_bound", lower.min(error)),

@@ -4,7 +4,9 @@
 use super::evaluation::{Evaluation, evaluate};
 use crate::error::{Error, Result};
 use crate::strategy::Objective;
+use crate::strategy::optimal::ProofWeights;
 use crate::strategy::optimal::anderson::{Anderson, StepLimit};
+use crate::strategy::optimal::proof::normalised;
 use crate::workload::Recurrence;
 
 /// Number of iterates that Anderson acceleration combines.
@@ -18,6 +20,9 @@ const MIN_WEIGHT: f64 = 1e-30;
 
 /// The approximation's error as a share of the current gap.
 const ERROR_SHARE: f64 = 3e-3;
+
+/// The approximation's error at the weights of a proof.
+const PROOF_ERROR: f64 = 1e-13;
 
 /// Number of evaluations without a smaller gap after which the iteration stops.
 const PATIENCE: usize = 150;
@@ -66,7 +71,7 @@ impl Solution {
 impl GridProblem<'_> {
     /// Returns whether ln p is unknown: it is given for `mean`, and μ reversed for `max` if the
     /// recurrence is persymmetric.
-    fn queries_are_free(&self) -> bool {
+    pub fn queries_are_free(&self) -> bool {
         match self.objective {
             Objective::Mean => false,
             Objective::Max => !self.recurrence.is_persymmetric(),
@@ -99,6 +104,26 @@ impl GridProblem<'_> {
             cells.iter().rev().copied().collect()
         };
         Weights { cells, queries }
+    }
+
+    /// Returns both bounds at the weights of a proof.
+    ///
+    /// # Errors
+    /// The weights do not fit.
+    pub fn bounds_at(&self, weights: &ProofWeights) -> Result<(f64, f64)> {
+        let n = self.recurrence.cells();
+        let raised = |weights: Vec<f64>, least| projected(weights.iter().map(|w| w.ln()), least);
+        let cells = raised(normalised(weights.single()?, n)?, MIN_WEIGHT);
+        let queries = if self.queries_are_free() {
+            raised(normalised(&weights.queries, n)?, self.least_query_weight())
+        } else if self.objective == Objective::Mean {
+            vec![1.0 / n as f64; n]
+        } else {
+            cells.iter().rev().copied().collect()
+        };
+        let evaluation = evaluate(self.recurrence, &cells, &queries, PROOF_ERROR);
+        let lower = (evaluation.nuclear_norm * (1.0 - evaluation.error)).powi(2);
+        Ok((lower, self.upper_bound(&evaluation)))
     }
 
     /// Returns the error of the strategy of an evaluation, scaled to unit privacy cost.

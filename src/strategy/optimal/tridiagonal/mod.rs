@@ -32,17 +32,17 @@ mod zolotarev;
 
 use std::sync::Arc;
 
-use super::OptimalOptions;
+use super::{OptimalOptions, Proof, ProofWeights, ProvedBounds};
 use crate::error::Result;
 use crate::strategy::{
     Certificate, Objective, Participation, Problem, Selection, Status, Strategy, StrategyFactor,
 };
 pub(in crate::strategy) use evaluation::{interval, scaled};
+use iteration::GridProblem;
 pub(in crate::strategy) use iteration::Weights;
 use strategy_gram::RecurrenceStrategy;
 pub(in crate::strategy) use zolotarev::InverseRoot;
 
-#[cfg(doc)]
 use crate::workload::Recurrence;
 
 /// The optimum of a problem whose workload is a first-order recurrence.
@@ -62,6 +62,8 @@ pub struct TridiagonalOptimum {
     pub query_errors: Option<Vec<f64>>,
     /// The diagonal of the strategy's Gram matrix X, whose largest entry is 1.
     pub diagonal: Vec<f64>,
+    /// The weights that prove the bounds.
+    pub proof: Proof,
     strategy: Arc<RecurrenceStrategy>,
 }
 
@@ -86,6 +88,7 @@ impl TridiagonalOptimum {
             strategy: self.strategy(),
             error: self.certificate.upper_bound,
             certificate: Some(self.certificate),
+            proof: Some(self.proof.clone()),
             details: Vec::new(),
         }
     }
@@ -106,9 +109,7 @@ pub fn solve(
         return Ok(None);
     };
     let objective = problem.objective;
-    if problem.participation != Participation::Single
-        || (objective != Objective::Mean && !recurrence.answers_queries())
-    {
+    if !applies(problem, &recurrence) {
         return Ok(None);
     }
     let solution =
@@ -130,6 +131,13 @@ pub fn solve(
     };
     let largest = solution.evaluation.cells.iter().copied().fold(0.0, f64::max);
     let errors = || solution.evaluation.queries.iter().map(|e| e * largest).collect();
+    let free = GridProblem { recurrence: &recurrence, objective }.queries_are_free();
+    let weights = |weights: &Weights| ProofWeights {
+        cells: vec![Arc::new(weights.cells.clone())],
+        queries: if free { weights.queries.clone() } else { Vec::new() },
+        barrier: 0.0,
+    };
+    let proof = Proof::new(weights(&solution.dual), weights(&solution.strategy));
     let Weights { cells, queries } = solution.dual;
     Ok(Some(TridiagonalOptimum {
         certificate,
@@ -137,8 +145,33 @@ pub fn solve(
         query_weights: queries,
         query_errors: recurrence.answers_queries().then(errors),
         diagonal: solution.evaluation.cells.iter().map(|v| v / largest).collect(),
+        proof,
         strategy: Arc::new(RecurrenceStrategy { recurrence, weights: solution.strategy }),
     }))
+}
+
+/// Returns whether a problem of a recurrence is solved here.
+fn applies(problem: &Problem<'_>, recurrence: &Recurrence) -> bool {
+    problem.participation == Participation::Single
+        && (problem.objective == Objective::Mean || recurrence.answers_queries())
+}
+
+/// Returns the bounds at the weights of a proof; `None` as [`solve`].
+///
+/// # Errors
+/// The weights do not fit.
+pub(super) fn bounds(problem: &Problem<'_>, proof: &Proof) -> Result<Option<ProvedBounds>> {
+    let objective = problem.objective;
+    let Some(recurrence) = problem.workload.recurrence().filter(|r| applies(problem, r)) else {
+        return Ok(None);
+    };
+    let grid = GridProblem { recurrence: &recurrence, objective };
+    let (lower, mut upper) = grid.bounds_at(&proof.dual)?;
+    if let Some(strategy) = &proof.strategy {
+        upper = grid.bounds_at(strategy)?.1;
+    }
+    let queries = if objective == Objective::Mean { recurrence.cells() as f64 } else { 1.0 };
+    Ok(Some(ProvedBounds { lower_bound: lower * queries, error: Some(upper * queries) }))
 }
 
 #[cfg(test)]

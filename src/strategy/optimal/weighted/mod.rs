@@ -12,6 +12,7 @@
 //! and its proof are in docs/participation.md.
 
 mod point;
+mod proof;
 mod spectrum;
 mod step_weights;
 mod weighted_queries;
@@ -19,11 +20,12 @@ mod weighted_queries;
 use ndarray::Array2;
 
 use super::anderson::{Anderson, StepLimit};
-use super::{OptimalOptions, ProblemDual};
+use super::{OptimalOptions, ProblemDual, Proof, ProofWeights};
 use crate::error::{Error, Result};
 use crate::strategy::participation::epochs;
 use crate::strategy::{Certificate, Objective, Participation, Problem, Status};
 use point::{Candidate, Point};
+pub(super) use proof::bounds;
 use step_weights::StepWeights;
 use weighted_queries::WeightedQueries;
 
@@ -68,6 +70,8 @@ pub(super) struct WeightedOptimum {
     pub certificate: Certificate,
     /// The weights that prove the lower bound.
     pub dual: ProblemDual,
+    /// The weights that prove both bounds.
+    pub proof: Proof,
 }
 
 /// The best bounds so far.
@@ -75,6 +79,8 @@ struct Best {
     lower: f64,
     dual: Option<(Vec<f64>, StepWeights)>,
     upper: Option<Candidate>,
+    /// The weights of the upper bound.
+    strategy: ProofWeights,
 }
 
 impl Best {
@@ -82,9 +88,10 @@ impl Best {
         self.upper.as_ref().map_or(f64::INFINITY, |best| best.error) / self.lower - 1.0
     }
 
-    fn record(&mut self, candidate: Candidate) {
+    fn record(&mut self, candidate: Candidate, point: &Point, queries: &WeightedQueries<'_>) {
         if self.upper.as_ref().is_none_or(|best| candidate.error < best.error) {
             self.upper = Some(candidate);
+            self.strategy = proof::weights(queries, &point.query_weights, &point.steps);
         }
     }
 }
@@ -104,24 +111,27 @@ pub(super) fn solve(problem: &Problem<'_>, options: &OptimalOptions) -> Result<W
             "use fewer cells, or objective=mean with participation=single",
         ));
     }
-    let patterns = match problem.participation {
-        Participation::Single => (0..cells).map(|cell| vec![cell]).collect(),
-        Participation::Epochs(count) => epochs(cells, count),
-        Participation::MinSeparation { .. } => {
-            return Err(Error::bug(
-                "optimal strategy",
-                "patterns that partition the steps",
-                "none",
-            ));
-        }
-    };
+    if let Participation::MinSeparation { .. } = problem.participation {
+        return Err(Error::bug("optimal strategy", "patterns that partition the steps", "none"));
+    }
+    let patterns = patterns_of(problem);
     let single = problem.participation == Participation::Single;
     let mut queries = WeightedQueries::of(problem, patterns.concat(), single)?;
     solve_patterns(&mut queries, &patterns, cells, options)
 }
 
+/// Returns the patterns of the step weights; those of fixed epochs under min-separation.
+fn patterns_of(problem: &Problem<'_>) -> Vec<Vec<usize>> {
+    let cells = problem.workload.cells();
+    match problem.participation {
+        Participation::Single => (0..cells).map(|cell| vec![cell]).collect(),
+        Participation::Epochs(count) => epochs(cells, count),
+        Participation::MinSeparation { count, .. } => epochs(cells / count * count, count),
+    }
+}
+
 /// Returns a lower bound on the error of any matrix under min-separation, for the objective `mean`,
-/// and its weights.
+/// and its weights as a dual and as a proof.
 ///
 /// Fixed epochs of ⌊n/k⌋ steps are patterns of min-separation, so their optimum is a bound. Steps
 /// beyond the last epoch have no weight.
@@ -131,15 +141,14 @@ pub(super) fn solve(problem: &Problem<'_>, options: &OptimalOptions) -> Result<W
 pub(in crate::strategy) fn lower_bound_of_epochs(
     problem: &Problem<'_>,
     options: &OptimalOptions,
-) -> Result<(f64, ProblemDual)> {
-    let Participation::MinSeparation { count, .. } = problem.participation else {
+) -> Result<(f64, ProblemDual, Proof)> {
+    let Participation::MinSeparation { .. } = problem.participation else {
         return Err(Error::bug("bound of epochs", "min-separation", "another participation"));
     };
-    let cells = problem.workload.cells();
-    let patterns = epochs(cells / count * count, count);
+    let (cells, patterns) = (problem.workload.cells(), patterns_of(problem));
     let mut queries = WeightedQueries::of(problem, patterns.concat(), false)?;
     let optimum = solve_patterns(&mut queries, &patterns, cells, options)?;
-    Ok((optimum.certificate.lower_bound, optimum.dual))
+    Ok((optimum.certificate.lower_bound, optimum.dual, optimum.proof))
 }
 
 /// Solves for patterns that partition the steps of the queries, of `cells` steps.
@@ -186,7 +195,9 @@ fn solve_patterns(
             step_weights[[c * size + i, c * size + j]] = x;
         }
     }
-    let query_weights = if queries.has_weights() { weights } else { Vec::new() };
+    let query_weights =
+        if queries.has_weights() { queries.dual_weights(&weights) } else { Vec::new() };
+    let proof = Proof::new(proof::weights(queries, &weights, &steps), best.strategy);
     let certificate = Certificate {
         // Rounding may put a lower bound that meets the upper one slightly above it.
         lower_bound: best.lower.min(upper.error),
@@ -195,7 +206,7 @@ fn solve_patterns(
         status,
     };
     let dual = ProblemDual { query_weights, step_weights: in_order(&step_weights) };
-    Ok(WeightedOptimum { gram: in_order(&upper.gram), certificate, dual })
+    Ok(WeightedOptimum { gram: in_order(&upper.gram), certificate, dual, proof })
 }
 
 /// Runs the fixed point; returns the bounds and the number of evaluations.
@@ -216,7 +227,7 @@ fn iterate(
         StepWeights::normalised(vec![Array2::eye(size); patterns], step_floor)?,
     );
     let mut search = Search {
-        best: Best { lower: 0.0, dual: None, upper: None },
+        best: Best { lower: 0.0, dual: None, upper: None, strategy: ProofWeights::default() },
         iterations: 0,
         floor,
         step_floor,
@@ -273,8 +284,7 @@ impl Search<'_> {
             let point = Point::at(queries, weights, steps)?;
             if point.lower_bound > self.best.lower {
                 self.best.lower = point.lower_bound;
-                let dual = queries.dual_weights(&point.query_weights);
-                self.best.dual = Some((dual, point.steps.clone()));
+                self.best.dual = Some((point.query_weights.clone(), point.steps.clone()));
             }
             record(&mut self.best, &point, queries, self.iterations, self.options.tolerance)?;
             if self.best.gap() < 0.5 * gap {
@@ -332,7 +342,7 @@ fn record(
         && best.upper.as_ref().is_none_or(|best| plain < best.error)
     {
         let cost = point.step_costs.iter().copied().fold(0.0, f64::max);
-        best.record(Candidate { gram: &point.gram / cost, error: plain });
+        best.record(Candidate { gram: &point.gram / cost, error: plain }, point, queries);
     }
     // Orthogonal columns and equal costs improve the errors of the steps to second order, not
     // those of the queries.
@@ -344,7 +354,7 @@ fn record(
         && best.gap() > tolerance
         && let Some(candidate) = point.candidate(queries)?
     {
-        best.record(candidate);
+        best.record(candidate, point, queries);
     }
     Ok(())
 }

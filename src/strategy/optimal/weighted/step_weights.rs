@@ -6,6 +6,7 @@
 use ndarray::{Array2, ArrayView2, Axis, Slice};
 
 use crate::error::Result;
+use crate::strategy::optimal::proof::{normalised, refused};
 use matmech_linalg as linalg;
 
 /// Minimum eigenvalue of a block, relative to its q.
@@ -69,6 +70,42 @@ impl StepWeights {
             }
         }
         Ok(StepWeights { masses, blocks, factors })
+    }
+
+    /// Returns weights of single steps, or the rows of the lower triangular factors L of the blocks
+    /// of several, without the zeros above the diagonal.
+    pub fn roots(&self) -> Vec<f64> {
+        if self.size() == 1 {
+            return self.masses.clone();
+        }
+        let rows = self.factors.iter().flat_map(|l| l.rows().into_iter().enumerate());
+        rows.flat_map(|(i, row)| row.iter().take(i + 1).copied().collect::<Vec<_>>()).collect()
+    }
+
+    /// Returns the weights of [`StepWeights::roots`] for a number of patterns, of any scale.
+    ///
+    /// # Errors
+    /// Another number of weights, or blocks that are not positive definite.
+    pub fn of_roots(roots: &[f64], size: usize, patterns: usize) -> Result<Self> {
+        if size == 1 {
+            let masses = normalised(roots, patterns)?;
+            let blocks = masses.iter().map(|q| Array2::from_elem((1, 1), *q)).collect();
+            return Self::normalised(blocks, f64::MIN_POSITIVE);
+        }
+        let entries = size * (size + 1) / 2;
+        if roots.len() != entries * patterns || roots.iter().any(|x| !x.is_finite()) {
+            return Err(refused(
+                format!("{patterns} triangular blocks of {size} steps"),
+                format!("{} numbers", roots.len()),
+            ));
+        }
+        let block = |entries: &[f64]| {
+            let lower = Array2::from_shape_fn((size, size), |(i, j)| {
+                if j <= i { entries[i * (i + 1) / 2 + j] } else { 0.0 }
+            });
+            linalg::matmul(lower.view(), lower.t())
+        };
+        Self::normalised(roots.chunks_exact(entries).map(block).collect(), f64::MIN_POSITIVE)
     }
 
     /// Returns the number of steps of a pattern.

@@ -140,6 +140,20 @@ impl<'a> WeightedQueries<'a> {
         self.orbit_of.iter().map(|&orbit| (1.0 - share) * weights[orbit] + uniform).collect()
     }
 
+    /// Returns the weights per orbit of dual weights of all queries.
+    ///
+    /// Dual weights below η/m are raised to it.
+    pub fn orbit_weights(&self, dual_weights: &[f64]) -> Vec<f64> {
+        let share = self.uniform_share;
+        let uniform = share / self.count();
+        let mut weights = vec![0.0; self.orbit_sizes.len()];
+        for (&orbit, p) in self.orbit_of.iter().zip(dual_weights) {
+            weights[orbit] += (p - uniform).max(0.0) / self.orbit_sizes[orbit];
+        }
+        let total: f64 = weights.iter().zip(&self.orbit_sizes).map(|(p, size)| p * size).sum();
+        weights.iter().map(|p| p / total).collect()
+    }
+
     /// Returns `Wᵀ diag(dual weights) W`, or `WᵀW` for the objective `mean`.
     ///
     /// # Errors

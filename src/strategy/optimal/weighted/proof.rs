@@ -1,0 +1,69 @@
+//! Proofs of problems: weights in the form of [`ProofWeights`], and the bounds they give.
+
+use std::sync::Arc;
+
+use super::patterns_of;
+use super::point::Point;
+use super::step_weights::StepWeights;
+use super::weighted_queries::WeightedQueries;
+use crate::error::Result;
+use crate::strategy::optimal::proof::{normalised, refused};
+use crate::strategy::{Problem, Proof, ProofWeights, ProvedBounds};
+
+/// Returns weights of orbits of queries, and of steps, as weights of a proof.
+pub(super) fn weights(
+    queries: &WeightedQueries<'_>,
+    query_weights: &[f64],
+    steps: &StepWeights,
+) -> ProofWeights {
+    ProofWeights {
+        cells: vec![Arc::new(steps.roots())],
+        queries: if queries.has_weights() {
+            queries.dual_weights(query_weights)
+        } else {
+            Vec::new()
+        },
+        barrier: queries.barrier(),
+    }
+}
+
+/// Returns the bounds at the weights of a proof.
+///
+/// # Errors
+/// The weights do not fit, or the eigensolver fails.
+pub(in crate::strategy::optimal) fn bounds(
+    problem: &Problem<'_>,
+    proof: &Proof,
+) -> Result<ProvedBounds> {
+    let patterns = patterns_of(problem);
+    // Weights of a proof may be any, also without the symmetry that the search keeps.
+    let mut queries = WeightedQueries::of(problem, patterns.concat(), false)?;
+    let size = patterns.first().map_or(1, Vec::len);
+    let mut at = |weights: &ProofWeights| -> Result<(f64, f64)> {
+        queries.set_barrier(weights.barrier);
+        let query_weights = if queries.has_weights() {
+            let count = queries.count() as usize;
+            queries.orbit_weights(&normalised(&weights.queries, count)?)
+        } else {
+            Vec::new()
+        };
+        let steps = StepWeights::of_roots(weights.single()?, size, patterns.len())?;
+        let point = Point::at(&queries, query_weights, steps)?;
+        let mut error = f64::INFINITY;
+        if size == 1 {
+            error = point.plain_upper_bound(&queries);
+        }
+        if let Some(candidate) = point.candidate(&queries)? {
+            error = error.min(candidate.error);
+        }
+        Ok((point.lower_bound, error))
+    };
+    let (lower_bound, mut error) = at(&proof.dual)?;
+    if let Some(strategy) = &proof.strategy {
+        error = at(strategy)?.1;
+    }
+    if !(lower_bound > 0.0 && error.is_finite()) {
+        return Err(refused("weights with finite bounds", format!("{lower_bound} and {error}")));
+    }
+    Ok(ProvedBounds { lower_bound, error: Some(error) })
+}
