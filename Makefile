@@ -83,8 +83,15 @@ verify: program
 data: program
 	$(REPRODUCE) data $(NAMES) $(ROOT_OPTION)
 
+# Tests that check results with NumPy are skipped without it, and named at the end.
 test: rust
-	$(CARGO) test --release --locked --workspace
+	@skipped="$$(mktemp)"; trap 'rm -f "$$skipped"' EXIT; \
+	MATMECH_PYTHON="$$(sh scripts/python-with-numpy.sh)" MATMECH_SKIPPED="$$skipped" \
+		$(CARGO) test --release --locked --workspace; status=$$?; \
+	if [ -s "$$skipped" ]; then \
+		echo 'skipped, because there is no Python with NumPy (set MATMECH_PYTHON to one):'; \
+		sort -u "$$skipped" | sed 's/^/  /'; \
+	fi; exit $$status
 
 # One BLAS thread, because tests already run in parallel.
 test-lapack: rust

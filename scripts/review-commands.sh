@@ -64,10 +64,12 @@ while read -r line; do
 	echo "== $line =="
 	case $line in
 	python3*)
-		if ! python3 -c 'import numpy' 2> /dev/null; then
+		python=$(sh scripts/python-with-numpy.sh)
+		if [ -z "$python" ]; then
 			echo 'skipped: expected Python with NumPy, found none'
 			continue
 		fi
+		line="$python${line#python3}"
 		;;
 	esac
 	# Standard input is the list of commands.

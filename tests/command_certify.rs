@@ -329,12 +329,7 @@ fn errors_name_the_invalid_input() {
 
 #[test]
 fn numpy_agrees_with_every_certificate() {
-    let Some(python) = python::python() else {
-        eprintln!(
-            "skipped: no Python with NumPy; install one or set MATMECH_PYTHON to check certificates"
-        );
-        return;
-    };
+    let Some(python) = python::python() else { return };
     let folder = Folder::new();
     let explicit = folder.matrix(
         "w.npy",

@@ -75,10 +75,7 @@ fn stated_numbers_match_the_written_files() {
 /// Oracle: the noise matrix of the library, for unit normals.
 #[test]
 fn the_numpy_example_draws_the_same_noise() {
-    let Some(python) = python::python() else {
-        eprintln!("skipped: no Python with NumPy");
-        return;
-    };
+    let Some(python) = python::python() else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (file, drawn) = (path("noise.npz"), path("drawn.npy"));

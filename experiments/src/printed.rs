@@ -93,6 +93,12 @@ impl Printed {
         }
     }
 
+    /// Returns whether it states a bound or a range, not a value.
+    #[must_use]
+    pub fn is_inequality(&self) -> bool {
+        matches!(self, Self::Below(_) | Self::Above(_) | Self::Range(..))
+    }
+
     /// Formats a computed number in the style of this value, with two more digits.
     #[must_use]
     pub fn format_like(&self, ours: f64) -> String {
@@ -296,6 +302,8 @@ mod tests {
         assert!([1.146, 1.2, 1.374].iter().all(|&value| range.accepts(value)));
         assert!(![1.144, 1.376].iter().any(|&value| range.accepts(value)));
         assert_eq!(Printed::parse(" NI "), Printed::NotImplemented);
+        assert!(["<1", ">1", "1 to 2"].iter().all(|text| Printed::parse(text).is_inequality()));
+        assert!(["1", "NI", "n"].iter().all(|text| !Printed::parse(text).is_inequality()));
         assert!(Printed::parse("sqrt(log n)").accepts_text("sqrt(log  n)"));
         assert!(!Printed::parse("sqrt(log n)").accepts_text("2 ln n"));
         assert!(!Printed::parse("33").accepts_text("33"));

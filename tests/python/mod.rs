@@ -1,9 +1,14 @@
 //! The Python interpreter of tests that run `scripts/*.py`.
 
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// Returns a Python with NumPy: `MATMECH_PYTHON`, or that of the system.
+///
+/// Without one the test that asks is skipped; its name is appended to the file `MATMECH_SKIPPED`,
+/// which `make test` shows at its end.
 pub fn python() -> Option<PathBuf> {
     let named = std::env::var_os("MATMECH_PYTHON").map(PathBuf::from);
     let has_numpy = |python: &PathBuf| {
@@ -12,7 +17,16 @@ pub fn python() -> Option<PathBuf> {
             .output()
             .is_ok_and(|out| out.status.success())
     };
-    named.into_iter().chain(["python3", "python"].map(PathBuf::from)).find(has_numpy)
+    let found = named.into_iter().chain(["python3", "python"].map(PathBuf::from)).find(has_numpy);
+    if found.is_none()
+        && let Some(list) = std::env::var_os("MATMECH_SKIPPED")
+    {
+        let thread = std::thread::current();
+        let test = thread.name().unwrap_or_default();
+        let mut list = OpenOptions::new().create(true).append(true).open(list).unwrap();
+        writeln!(list, "{}: {test}", env!("CARGO_CRATE_NAME")).unwrap();
+    }
+    found
 }
 
 /// Runs a script of the project.

@@ -203,11 +203,11 @@ impl Judge<'_> {
             .position(|column| column == columns::METHOD)
             .and_then(|position| value.key.get(position));
         let is_error = self.kind.error_metrics().contains(&value.metric.as_str());
-        let kind = match (&spec.reference, value.band) {
-            (None, _) if spec.recalled => KnownKind::Recalled,
-            (None, _) => KnownKind::Published,
-            (Some(_), None) => KnownKind::Reference,
-            (Some(_), Some(_)) => KnownKind::Interval,
+        let kind = match &spec.reference {
+            None if spec.recalled => KnownKind::Recalled,
+            None => KnownKind::Published,
+            Some(_) if value.band.is_some() || value.printed.is_inequality() => KnownKind::Interval,
+            Some(_) => KnownKind::Reference,
         };
         let claim = Claim {
             printed: &value.printed,

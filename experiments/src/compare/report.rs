@@ -50,7 +50,7 @@ pub enum KnownKind {
     Recalled,
     /// Computed independently of this program, and equal to all stated digits.
     Reference,
-    /// An interval from elsewhere: a lower and an upper bound, or a prediction interval.
+    /// From elsewhere: a lower or an upper bound, or both, or a prediction interval.
     Interval,
 }
 
@@ -79,7 +79,7 @@ impl KnownKind {
                 "computed independently of this program; reproduced if equal to all stated digits"
             }
             Self::Interval => {
-                "computed independently of this program: a lower and an upper bound, or a \
+                "computed independently of this program: a lower or an upper bound, or both, or a \
                  prediction interval of a random value"
             }
         }

@@ -308,4 +308,23 @@ mod tests {
             max_relative = 1e-9
         );
     }
+
+    /// All ranges over d cells are d(d + 1)/2; an independent program has biased samples of 10,000
+    /// at 0.54 to 0.6 of the level of all ranges, uniform ones at 0.98 to 0.99.
+    #[test]
+    fn samples_are_two_to_six_percent_and_biased_ones_approach_slowly() {
+        let rows = sampled_ranges(&mut ChaCha20Rng::seed_from_u64(5)).unwrap();
+        let percent = |all: usize| 1e6 / all as f64;
+        let square = |d: usize| d * (d + 1) / 2;
+        assert_eq!(value(&rows, "smallest_percent"), percent(square(1024)));
+        assert_eq!(value(&rows, "largest_percent"), percent(square(16) * square(8) * square(8)));
+        assert_eq!(text(&rows, "biased_sampling"), "approaches 1 more slowly");
+    }
+
+    /// O(n²) per candidate, and at least n candidates per level: the exponent is at least 3.
+    #[test]
+    fn the_work_of_a_level_grows_at_least_as_the_cube() {
+        let exponent = value(&level_exponent().unwrap(), "exponent_of_n");
+        assert!((3.0..4.0).contains(&exponent), "{exponent}");
+    }
 }

@@ -41,3 +41,6 @@ fn refuted(what: impl Into<String>, expected: impl Into<String>, found: impl ToS
             .to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -71,7 +71,7 @@ pub enum Params {
         /// The workloads.
         workloads: Vec<Compared>,
     },
-    /// The ratio of the best competitor to the SVD bound, on workloads that it is designed for.
+    /// The ratios of the competitors to the SVD bound, on workloads that they are designed for.
     CompetitorsOverBound {
         /// The workloads.
         workloads: Vec<Compared>,
@@ -155,7 +155,7 @@ impl Kind for EigenClaims {
                 ])
             }
             Params::CompetitorsOverBound { workloads } => {
-                let ratios = self.over_all(&workloads, SVD_BOUND)?;
+                let ratios = self.over_each(&workloads, SVD_BOUND)?.concat();
                 Ok(vec![
                     Row::new("smallest_over_bound", smallest(&ratios)),
                     Row::new("largest_over_bound", largest(&ratios)),
@@ -203,13 +203,17 @@ impl Compared {
 impl EigenClaims {
     /// Returns the RMSE of the best competitor over that of `base`, for each workload.
     fn over_all(&self, workloads: &[Compared], base: &str) -> Result<Vec<f64>> {
-        let over = |compared: &Compared| {
+        let ratios = self.over_each(workloads, base)?;
+        Ok(ratios.iter().map(|ratios| smallest(ratios)).collect())
+    }
+
+    /// Returns the RMSE of every competitor over that of `base`, for each workload.
+    fn over_each(&self, workloads: &[Compared], base: &str) -> Result<Vec<Vec<f64>>> {
+        let over = |compared: &Compared| -> Result<Vec<f64>> {
             let base = self.selections.of(&compared.name(), base)?;
-            let mut best = f64::INFINITY;
-            for method in &compared.competitors {
-                best = best.min(self.selections.of(&compared.name(), method)?.over(&base));
-            }
-            Ok(best)
+            let ratio =
+                |method: &String| Ok(self.selections.of(&compared.name(), method)?.over(&base));
+            compared.competitors.iter().map(ratio).collect()
         };
         workloads.iter().map(over).collect()
     }
@@ -217,6 +221,9 @@ impl EigenClaims {
 
 #[cfg(test)]
 mod tests {
+    use approx::assert_relative_eq;
+    use matmech::strategy::{self, svd_bound};
+    use matmech::workload::Workload;
     use rand::SeedableRng;
 
     use super::*;
@@ -227,7 +234,10 @@ mod tests {
         competitors = ['wavelet', 'hierarchical'] }, \
         { workload = 'cdf:32', competitors = ['wavelet'] }]\n\
         targeted = [{ workload = 'range:32', competitors = ['wavelet', 'hierarchical'] }]\n\
-        other_bases = [{ workload = 'cdf:256', competitors = ['eigen-design:wavelet'] }]";
+        other_bases = [{ workload = 'cdf:256', competitors = ['eigen-design:wavelet'] }]\n\
+        [[classes]]\nname = 'ranges'\n\
+        workloads = [{ workload = 'range:32', competitors = ['wavelet', 'hierarchical'] }, \
+        { workload = 'identity:8', competitors = ['identity'] }]";
 
     #[test]
     fn verdicts_follow_from_the_errors() {
@@ -239,10 +249,27 @@ mod tests {
             .iter()
             .map(|cell| kind.run(cell, &mut ChaCha20Rng::seed_from_u64(0)).unwrap())
             .collect();
+        // Eigen-Design is the identity on single cells: a gain of 1, at the bound. On ranges the gain
+        // is the ratio to the wavelet.
+        let (gains, rows) = (&rows[0], &rows[1..]);
+        let eigen = Selections::default().of("range:32", EIGEN_DESIGN).unwrap();
+        let wavelet = Selections::default().of("range:32", "wavelet").unwrap();
+        for (row, expected) in gains.iter().zip([1.0, wavelet.over(&eigen), eigen.over_bound()]) {
+            assert_relative_eq!(row.value.unwrap(), expected, max_relative = 1e-9);
+        }
         // The wavelet is close to Eigen-Design on `cdf` and far from it on permuted ranges.
         assert_eq!(rows[0][0].text.as_deref(), Some("all but one"));
-        let over = rows[1][0].value.unwrap();
-        assert!(over > 1.0 && Some(over) == rows[1][1].value);
+        // The smallest and the largest ratio are over all competitors, not the better ones.
+        let gram = Workload::parse("range:32").unwrap().gram().unwrap();
+        let bound = svd_bound(&gram).unwrap();
+        let over = |name: &str| {
+            (strategy::by_name(name).unwrap().select(&gram).unwrap().error / bound).sqrt()
+        };
+        let (wavelet, tree) = (over("wavelet"), over("hierarchical"));
+        assert!(1.0 < wavelet && wavelet < tree);
+        for (row, expected) in rows[1].iter().zip([wavelet, tree]) {
+            assert_relative_eq!(row.value.unwrap(), expected, max_relative = 1e-12);
+        }
         assert_eq!(rows[2][0].text.as_deref(), Some("another basis"));
     }
 

@@ -82,19 +82,44 @@ mod tests {
     use crate::experiment::Experiment;
     use rand::SeedableRng;
 
-    /// The rows of a centred component sum to 0: the entry that is printed as 32/12 is 33/12.
+    /// The residuals as App. A prints them, by the numbers of their sets of axes.
+    const RESIDUALS: [&[f64]; 4] =
+        [&[100.0], &[5.0, 9.0, 30.0], &[1.0, 12.0], &[4.0, 13.0, -6.0, 6.0, 11.0, 13.0]];
+
+    /// The components as App. A prints them, in twelfths, except 33 for the misprint 32: the rows
+    /// of a centred component sum to 0.
+    const TWELFTHS: [[i32; 12]; 4] = [
+        [100; 12],
+        [-44, -44, -44, -24, -24, -24, -8, -8, -8, 76, 76, 76],
+        [-13, -10, 23, -13, -10, 23, -13, -10, 23, -13, -10, 23],
+        [41, 14, -55, -27, -6, 33, 41, -58, 17, -55, 50, 5],
+    ];
+
     #[test]
-    fn rows_of_the_last_component_sum_to_zero() {
+    fn residuals_are_those_of_the_appendix() {
+        for (kept, expected) in RESIDUALS.iter().enumerate() {
+            let found = decomp(&MARGINAL, &SIZES, AxisSet::from_number(kept)).unwrap();
+            assert_eq!(found, *expected, "{}", COMPONENTS[kept]);
+        }
+    }
+
+    #[test]
+    fn components_are_those_of_the_appendix() {
         let kind: &dyn Experiment = &WorkedExample;
         let cells = kind.cells(&toml::Table::new()).unwrap();
-        let rows = kind.run(&cells[3], &mut ChaCha20Rng::seed_from_u64(0)).unwrap();
-        let twelfths = |column: usize| -> i64 {
-            let metric = format!("row_2_column_{column}");
-            let text = rows.iter().find(|row| row.metric == metric).unwrap().text.clone().unwrap();
-            text.strip_suffix("/12").unwrap().parse().unwrap()
-        };
-        assert_eq!(twelfths(3), 33);
-        assert_eq!(twelfths(1) + twelfths(2) + twelfths(3), 0);
-        assert!(rows.last().unwrap().value.unwrap() < 1e-13);
+        for (name, expected) in COMPONENTS.iter().zip(TWELFTHS) {
+            let cell = cells.iter().find(|c| c.key[0].1 == *name && c.method == "recon").unwrap();
+            let rows = kind.run(cell, &mut ChaCha20Rng::seed_from_u64(0)).unwrap();
+            let text = |metric: String| {
+                rows.iter().find(|row| row.metric == metric).unwrap().text.clone().unwrap()
+            };
+            for (index, twelfths) in expected.iter().enumerate() {
+                let metric = format!("row_{}_column_{}", index / 3 + 1, index % 3 + 1);
+                assert_eq!(text(metric), format!("{twelfths}/12"), "{name}");
+            }
+            assert!(rows.last().unwrap().value.unwrap() < 1e-13);
+        }
+        let centred = TWELFTHS[3];
+        assert!(centred.chunks(3).all(|row| row.iter().sum::<i32>() == 0));
     }
 }

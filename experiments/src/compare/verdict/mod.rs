@@ -177,7 +177,9 @@ pub fn judge(claim: &Claim<'_>, ours: &Ours<'_>) -> Judgement {
         let used_deviation = claim.deviation.is_some();
         return Judgement { used_deviation, ..Judgement::new(Verdict::NotComparable, STAND_IN) };
     }
-    if is_reproduced(claim, ours) {
+    // An exponent of growth has one tolerance, however many digits are printed.
+    let is_exponent = matches!(claim.tolerance, Some(Tolerance::Absolute(_)));
+    if !is_exponent && is_reproduced(claim, ours) {
         let reason = match claim.band {
             Some((low, high)) => {
                 format!("within the band {} to {}", significant(low, 6), significant(high, 6))

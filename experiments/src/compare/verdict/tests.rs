@@ -167,6 +167,11 @@ fn exponents_of_growth_are_compared_by_their_difference() {
     ] {
         assert_eq!(judge(&growth, &ours(value)).verdict, verdict, "{value}");
     }
+    // The rule is the same for an exponent that is printed without decimals.
+    let cubic = Printed::parse("3");
+    let growth = Claim { printed: &cubic, ..growth };
+    assert_eq!(judge(&growth, &ours(3.09)).verdict, Verdict::Reproduced);
+    assert_eq!(judge(&growth, &ours(3.28)).verdict, Verdict::Deviates);
 }
 
 #[test]

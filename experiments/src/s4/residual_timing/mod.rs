@@ -1,6 +1,7 @@
 //! Times of Decomp and Recon by in-axis operations and by Kronecker products (S4, Fig. 3 and 5).
 
 use std::hint::black_box;
+use std::sync::Arc;
 use std::time::Instant;
 
 use matmech::domain::AxisSet;
@@ -14,25 +15,49 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
+use crate::printed::memory;
+use crate::remembered::Remembered;
 use crate::statistics::Sample;
 
-/// Maximum number of cells of a marginal; its computation takes about 3 GB.
-const MAX_CELLS: usize = 1 << 26;
+/// Maximum number of arrays of the size of the marginal that one measurement holds: its input and
+/// two intermediate results of the Kronecker product.
+const ARRAYS: f64 = 3.0;
+
+/// Number of remembered times; above that of all points, methods and operations of the paper.
+const MAX_TIMES: usize = 256;
 
 /// Minimum total time of the calls in seconds.
 const MIN_SECONDS: f64 = 0.1;
 
-/// Minimum number of calls.
+/// Minimum number of calls, unless they take [`MAX_SECONDS`].
 const MIN_CALLS: usize = 3;
+
+/// Total time of the calls in seconds after which there is no further call.
+const MAX_SECONDS: f64 = 2.0;
 
 /// The two sides of the figure and the claims about it.
 ///
 /// A cell of a side is one size, degree and method. Its rows `decomp` and `recon` have the number
-/// of output values, with the median time of a call in `seconds`. A cell of a claim measures all
-/// methods on every point of the claim; its values are computed from times and differ from run to
-/// run.
+/// of output values, with the median time of a call in `seconds`. A cell of a claim has the times
+/// of all methods on every point of the claim; its values are computed from times and differ from
+/// run to run. Cells share the times that one run has measured.
 #[derive(Debug)]
-pub struct ResidualTiming;
+pub struct ResidualTiming {
+    times: Remembered<(Operation, Method, Point), Timed>,
+}
+
+impl Default for ResidualTiming {
+    fn default() -> Self {
+        ResidualTiming { times: Remembered::new(MAX_TIMES) }
+    }
+}
+
+/// The median time of a call in seconds, and the number of values of its result.
+#[derive(Debug, Clone, Copy)]
+struct Timed {
+    seconds: f64,
+    values: usize,
+}
 
 /// The grid.
 #[derive(Debug, Deserialize)]
@@ -50,6 +75,8 @@ pub struct Grid {
     methods: Vec<Method>,
     /// The claims to measure.
     claims: Vec<Claim>,
+    /// Maximum memory of a measurement in 10⁶ bytes.
+    max_mb: f64,
 }
 
 /// A method of Decomp and Recon.
@@ -106,7 +133,7 @@ impl Claim {
 }
 
 /// A marginal of `degree` attributes with `n` values each.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Point {
     n: usize,
     degree: usize,
@@ -143,10 +170,10 @@ impl Kind for ResidualTiming {
     const ERRORS: &'static [&'static str] = &[];
 
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
-        let by_degree =
-            points("degrees", grid.degrees.iter().map(|&degree| Point { n: grid.n, degree }))?;
-        let by_size =
-            points("sizes", grid.sizes.iter().map(|&n| Point { n, degree: grid.degree }))?;
+        let by_degree = grid.degrees.iter().map(|&degree| Point { n: grid.n, degree });
+        let by_degree = points("degrees", grid.max_mb, by_degree)?;
+        let by_size = grid.sizes.iter().map(|&n| Point { n, degree: grid.degree });
+        let by_size = points("sizes", grid.max_mb, by_size)?;
         let mut cells = Vec::new();
         for (id, side) in [("fig3-degree", &by_degree), ("fig3-size", &by_size)] {
             for &point in side {
@@ -187,50 +214,58 @@ impl Kind for ResidualTiming {
     fn run(&self, _method: &str, params: Params, rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
         match params {
             Params::Side { point, method } => {
-                let marginal = marginal(point, rng);
-                let (residual, down) = timed(Operation::Decomp, method, point, &marginal)?;
-                let (part, up) = timed(Operation::Recon, method, point, &residual)?;
-                if part.len() != marginal.len() {
-                    return Err(Error::bug(
-                        "Recon",
-                        format!("{} cells", marginal.len()),
-                        part.len(),
-                    ));
-                }
-                let row = |metric: &str, values: usize, seconds: f64| Row {
-                    seconds: Some(seconds),
-                    ..Row::new(metric, values as f64)
+                let row = |metric: &str, timed: &Timed| Row {
+                    seconds: Some(timed.seconds),
+                    ..Row::new(metric, timed.values as f64)
                 };
-                Ok(vec![row("decomp", residual.len(), down), row("recon", part.len(), up)])
+                let down = self.timed(Operation::Decomp, method, point, rng)?;
+                let up = self.timed(Operation::Recon, method, point, rng)?;
+                Ok(vec![row("decomp", &down), row("recon", &up)])
             }
-            Params::Claim { claim, points } => measure(claim, &points, rng),
+            Params::Claim { claim, points } => self.measure(claim, &points, rng),
         }
     }
 }
 
-/// Measures the quantity of a claim relative to each baseline.
-///
-/// The metric without suffix is relative to the structured baseline, that of the public code.
-fn measure(claim: Claim, points: &[Point], rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
-    let operation = match claim {
-        Claim::DecompDegree | Claim::DecompSize => Operation::Decomp,
-        Claim::ReconSlower | Claim::ReconFaster => Operation::Recon,
-    };
-    let mut times = Vec::new();
-    for &point in points {
-        let marginal = marginal(point, rng);
-        let given = match operation {
-            Operation::Decomp => marginal,
-            Operation::Recon => decomp(&marginal, &point.sizes(), point.kept())?,
+impl ResidualTiming {
+    /// Measures the quantity of a claim relative to each baseline.
+    ///
+    /// The metric without suffix is relative to the structured baseline, that of the public code.
+    fn measure(&self, claim: Claim, points: &[Point], rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
+        let operation = match claim {
+            Claim::DecompDegree | Claim::DecompSize => Operation::Decomp,
+            Claim::ReconSlower | Claim::ReconFaster => Operation::Recon,
         };
-        let seconds = |method| timed(operation, method, point, &given).map(|(_, seconds)| seconds);
-        times.push([
-            seconds(Method::InAxis)?,
-            seconds(Method::KroneckerStructured)?,
-            seconds(Method::KroneckerDense)?,
-        ]);
+        let mut times = Vec::new();
+        for &point in points {
+            let mut seconds =
+                |method| -> Result<f64> { Ok(self.timed(operation, method, point, rng)?.seconds) };
+            times.push([
+                seconds(Method::InAxis)?,
+                seconds(Method::KroneckerStructured)?,
+                seconds(Method::KroneckerDense)?,
+            ]);
+        }
+        Ok(claim_rows(claim, &times))
     }
-    Ok(claim_rows(claim, &times))
+
+    /// Returns the time of an operation on random counts, measured once.
+    fn timed(
+        &self,
+        operation: Operation,
+        method: Method,
+        point: Point,
+        rng: &mut ChaCha20Rng,
+    ) -> Result<Arc<Timed>> {
+        self.times.get((operation, method, point), || {
+            let marginal = marginal(point, rng);
+            let given = match operation {
+                Operation::Decomp => marginal,
+                Operation::Recon => decomp(&marginal, &point.sizes(), point.kept())?,
+            };
+            timed(operation, method, point, &given)
+        })
+    }
 }
 
 /// Returns the rows of a claim from the times of its points: in-axis, structured, dense.
@@ -261,7 +296,7 @@ fn claim_rows(claim: Claim, times: &[[f64; 3]]) -> Vec<Row> {
     ]
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Operation {
     Decomp,
     Recon,
@@ -277,13 +312,8 @@ impl Point {
     }
 }
 
-/// Returns the result and the median time of a call in seconds.
-fn timed(
-    operation: Operation,
-    method: Method,
-    point: Point,
-    given: &[f64],
-) -> Result<(Vec<f64>, f64)> {
+/// Measures the median time of a call.
+fn timed(operation: Operation, method: Method, point: Point, given: &[f64]) -> Result<Timed> {
     let (sizes, kept) = (point.sizes(), point.kept());
     let factors: Vec<Factor> = match operation {
         Operation::Decomp => decomp_factors(&sizes, kept),
@@ -299,7 +329,7 @@ fn timed(
     // The first call is not counted, because it allocates memory.
     let mut result = call()?;
     let (mut calls, mut sum) = (Vec::new(), 0.0);
-    while calls.len() < MIN_CALLS || sum < MIN_SECONDS {
+    while sum < MIN_SECONDS || (calls.len() < MIN_CALLS && sum < MAX_SECONDS) {
         drop(std::mem::take(&mut result));
         let started = Instant::now();
         result = black_box(call()?);
@@ -308,7 +338,7 @@ fn timed(
         sum += seconds;
     }
     calls.sort_by(f64::total_cmp);
-    Ok((result, calls[calls.len() / 2]))
+    Ok(Timed { seconds: calls[calls.len() / 2], values: result.len() })
 }
 
 /// Returns random counts; their values do not matter for the time.
@@ -320,21 +350,20 @@ fn marginal(point: Point, rng: &mut ChaCha20Rng) -> Vec<f64> {
 /// Returns the points of one side of the figure.
 ///
 /// # Errors
-/// Returns an error under `key` if a point is empty or too large.
-fn points(key: &str, points: impl Iterator<Item = Point>) -> Result<Vec<Point>> {
+/// Returns an error under `key` if a point is empty or needs more than `max_mb`.
+fn points(key: &str, max_mb: f64, points: impl Iterator<Item = Point>) -> Result<Vec<Point>> {
     let points: Vec<Point> = points.collect();
     for Point { n, degree } in &points {
-        let cells = u32::try_from(*degree).ok().and_then(|degree| n.checked_pow(degree));
-        if *n < 2 || *degree == 0 || cells.is_none_or(|cells| cells > MAX_CELLS) {
+        let cells = (*n as f64).powf(*degree as f64);
+        let mb = ARRAYS * 8.0 * cells / 1e6;
+        if *n < 2 || *degree == 0 || mb > max_mb {
             let expected = format!(
-                "at least one attribute of at least 2 values and at most {MAX_CELLS} cells"
+                "at least one attribute of at least 2 values, and at most {}, as max_mb states",
+                memory(max_mb)
             );
-            return Err(Error::config(
-                key,
-                expected,
-                format!("{n}^{degree}"),
-                "use smaller sizes or fewer attributes",
-            ));
+            let found = format!("{n}^{degree} cells, which need {}", memory(mb));
+            let remedy = "use smaller sizes or fewer attributes, or a larger max_mb";
+            return Err(Error::config(key, expected, found, remedy));
         }
     }
     Ok(points)

@@ -6,11 +6,11 @@ use rand::SeedableRng;
 
 const GRID: &str = "n = 4\ndegrees = [2, 3]\ndegree = 3\nsizes = [2, 5]\n\
                     methods = ['in-axis', 'kronecker-dense', 'kronecker-structured']\n\
-                    claims = ['fig3-decomp-degree', 'fig3-recon-slower']";
+                    claims = ['fig3-decomp-degree', 'fig3-recon-slower']\nmax_mb = 10";
 
 #[test]
 fn bad_grids_name_the_key() {
-    let kind: &dyn Experiment = &ResidualTiming;
+    let kind: &dyn Experiment = &ResidualTiming::default();
     for (from, to, key) in [
         ("degrees = [2, 3]", "degrees = [2, 99]", "degrees"),
         ("degrees = [2, 3]", "degrees = [0]", "degrees"),
@@ -38,7 +38,7 @@ fn names_are_those_of_configs() {
 /// Rows of a side have the number of values and a time. A claim spans all points.
 #[test]
 fn cells_hold_sizes_and_times() {
-    let kind: &dyn Experiment = &ResidualTiming;
+    let kind: &dyn Experiment = &ResidualTiming::default();
     let cells = kind.cells(&GRID.parse().unwrap()).unwrap();
     assert_eq!(cells.len(), 4 * 3 + 2);
     let mut rng = ChaCha20Rng::seed_from_u64(0);
