@@ -4,6 +4,7 @@ mod classes;
 mod compressed;
 mod objective;
 mod pullback;
+mod search;
 mod starts;
 
 use std::path::PathBuf;
@@ -13,16 +14,15 @@ use ndarray::Array1;
 pub(super) use self::classes::Classes;
 use self::compressed::compressed;
 use self::objective::Objective;
+use self::search::{Search, Start};
 use super::Planner;
-use super::minimise::{
-    Limits, Minimum, logarithms, minimise, reference_measure, softmax, through_softmax,
-};
+use super::minimise::{Limits, Minimum, logarithms, reference_measure};
 use super::objective_planner::objective_of;
 use super::plan::{MeasureSearch, MeasureStart, Plan};
 use super::residual_plan::plan_for;
 use super::solver::{CertifiedSolver, solves_by_rows};
 use crate::call::Call;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::privacy::PrivacyCost;
 use crate::residual::ReferenceMeasure;
 use crate::strategy::{self, Optimal, Status};
@@ -132,7 +132,8 @@ impl SearchOptions {
 /// attributes in the same role, exact gradients by the envelope theorem, and warm starts of the
 /// solves. The starts are the uniform measure and the measures of the one-attribute optima. For at
 /// most 10 attributes the measure of HDMM's Kronecker strategy is a third start; it is also a
-/// candidate itself, because it may have negative weights.
+/// candidate itself, because it may have negative weights. For joint queries, starts that descend
+/// towards a better one are dropped.
 ///
 /// The error is at most that of [`QuerySmasher`](super::QuerySmasher): the uniform measure is used
 /// if the search finds none better. The class of strategies contains every Kronecker strategy, and
@@ -199,11 +200,9 @@ impl Anova {
             Plan::by_residual_subspaces(self.name(), workload, privacy_cost, &self.solver)?;
         let uniform_variance = uniform.total_variance();
         let classes = Classes::of(workload);
+        let uniform_start = classes.sizes.iter().map(|&n| vec![0.0; n]).collect::<Vec<_>>();
         let mut starts = vec![
-            (
-                MeasureStart::Uniform,
-                classes.sizes.iter().map(|&n| vec![0.0; n]).collect::<Vec<_>>(),
-            ),
+            (MeasureStart::Uniform, uniform_start),
             (MeasureStart::Peaked, starts::peaked(workload, &classes)?),
         ];
         let kronecker = starts::of_kronecker_strategy(workload, privacy_cost);
@@ -215,70 +214,51 @@ impl Anova {
         }
         let mut options = self.solver.options;
         options.tolerance = options.tolerance.max(self.search.solve_tolerance);
-        let limits = Limits {
+        let mut limits = Limits {
             tolerance: self.search.tolerance,
             steps: self.search.steps,
             evaluations: self.search.evaluations,
         };
         let smaller = compressed(workload)?;
-        let mut objective = Objective::new(
-            &smaller,
-            &classes,
-            Optimal::new(options)?,
-            &solves_by_rows,
-            self.search.gap,
-        );
-        let mut evaluations = 0;
-        // Gradient and curvature by a weight of about 1/n are in proportion to 1/n. In units of n,
-        // those of all classes are similar.
-        let max_size = classes.sizes.iter().copied().max().unwrap_or(1) as f64;
-        let units: Vec<f64> = classes
-            .sizes
-            .iter()
-            .flat_map(|&n| std::iter::repeat_n(n as f64 / max_size, n))
-            .collect();
-        let mut minimise_from =
-            |objective: &mut Objective<'_>, z: Vec<f64>, limits: &Limits| -> Result<Minimum> {
-                let mut function = |x: &[f64]| {
-                    let z: Vec<f64> = x.iter().zip(&units).map(|(x, unit)| x * unit).collect();
-                    let measures = softmax(&z, &classes.sizes);
-                    let (value, gradients) = objective.evaluate(&measures)?;
-                    let gradient = through_softmax(&measures, &gradients);
-                    Ok((value, gradient.iter().zip(&units).map(|(g, unit)| g * unit).collect()))
-                };
-                let start = z.iter().zip(&units).map(|(z, unit)| z / unit).collect();
-                let mut found = minimise(&mut function, start, limits)?;
-                found.x.iter_mut().zip(&units).for_each(|(x, unit)| *x *= unit);
-                evaluations += found.evaluations;
-                Ok(found)
-            };
+        let solver = Optimal::new(options)?;
+        let mut objective =
+            Objective::new(&smaller, &classes, solver, &solves_by_rows, self.search.gap);
+        let mut search = Search::new(&mut objective, &classes.sizes);
+        let mut starts: Vec<Start> =
+            starts.iter().map(|(name, z)| search.start(*name, &z.concat())).collect();
         // If evaluations are expensive, the starts compete and only the best continues.
         let race = classes.joint.contains(&true);
         let cells = classes.joint_cells(workload);
-        let heat = if race {
-            Limits { evaluations: self.search.heat_for(cells), ..limits }
-        } else {
-            limits
-        };
+        let mut heat = limits;
+        if race {
+            starts = search.screened(starts)?;
+            heat.evaluations = self.search.heat_for(cells);
+        }
+        let smooth = search.objective.uses_centres();
+        if race && !smooth {
+            // Smaller steps are within the tolerance of the solves.
+            limits.tolerance = limits.tolerance.max(options.tolerance);
+            heat.tolerance = limits.tolerance;
+        }
         let mut best: Option<(MeasureStart, Minimum)> = None;
-        for (start, z) in starts {
-            let Some(found) =
-                if_solved(minimise_from(&mut objective, z.into_iter().flatten().collect(), &heat))?
-            else {
-                continue;
-            };
+        for start in starts {
+            let name = start.name;
+            let Some(found) = search.minimise(start, &heat)? else { continue };
             if best.as_ref().is_none_or(|(_, known)| found.value < known.value) {
-                best = Some((start, found));
+                best = Some((name, found));
             }
         }
-        if let Some((_, found)) = best.as_mut().filter(|_| race) {
-            objective.set_gap(self.search.last_gap);
+        let unfinished = |found: &Minimum| race && (smooth || found.status != Status::Converged);
+        if let Some((name, found)) = best.as_mut().filter(|(_, found)| unfinished(found)) {
+            search.objective.set_gap(self.search.last_gap);
             let rest = Limits { evaluations: self.search.rest_for(cells), ..limits };
-            match if_solved(minimise_from(&mut objective, found.x.clone(), &rest))? {
+            let start = search.start(*name, &found.x);
+            match search.minimise(start, &rest)? {
                 Some(further) => *found = further,
                 None => found.status = Status::Stalled,
             }
         }
+        let evaluations = search.evaluations;
         let mut search = MeasureSearch {
             status: if best.is_some() { Status::Converged } else { Status::Stalled },
             start: MeasureStart::None,
@@ -289,8 +269,9 @@ impl Anova {
         let mut plan = uniform;
         if let Some((start, found)) = best {
             search.status = found.status;
-            if found.value.powi(2) / privacy_cost.get() < uniform_variance * (1.0 - MIN_IMPROVEMENT)
-            {
+            // The bounds of the uniform plan differ by its tolerance: less than that is no gain.
+            let gain = MIN_IMPROVEMENT.max(if race { options.tolerance } else { 0.0 });
+            if found.value.powi(2) / privacy_cost.get() < uniform_variance * (1.0 - gain) {
                 let measure = reference_measure(&found.x, &classes.sizes, &classes.of)?;
                 let candidate = Plan::by_reference_measure(
                     self.name(),
@@ -360,16 +341,6 @@ impl Planner for Anova {
         };
         let (name, solver) = (self.name(), &self.solver);
         Plan::for_objective(name, workload, privacy_cost, &given, solver, self.objective)
-    }
-}
-
-/// Returns the result of a search, or `None` if it met a residual problem that cannot be solved.
-///
-/// Then the plan of another start or the uniform plan is used.
-fn if_solved(found: Result<Minimum>) -> Result<Option<Minimum>> {
-    match found {
-        Err(Error::DidNotConverge { .. } | Error::NotPositiveDefinite { .. }) => Ok(None),
-        found => found.map(Some),
     }
 }
 

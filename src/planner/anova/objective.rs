@@ -77,6 +77,11 @@ impl<'a> Objective<'a> {
         Objective { workload, classes, optimal, by_rows, gap, weights, centres, iterations: 0 }
     }
 
+    /// Returns whether a problem of the last evaluation is solved by rows.
+    pub fn uses_centres(&self) -> bool {
+        !self.centres.is_empty()
+    }
+
     /// Sets the gap for the joint problems that are solved by rows.
     pub fn set_gap(&mut self, gap: f64) {
         self.gap = gap;
@@ -193,7 +198,7 @@ impl<'a> Objective<'a> {
         let (error, derivative) = if by_rows {
             let rows = problem.rows()?;
             let start = self.centres.get(&key);
-            let centre = Optimal::centre_of_rows(rows.view(), self.gap, start)?;
+            let centre = Optimal::centre_of_rows(sizes, rows.view(), self.gap, start)?;
             let (_, mut by_rows) = derivative_by_rows(rows.view(), centre.mu())?;
             by_rows *= 2.0;
             let mut first = vec![0];

@@ -6,6 +6,7 @@ use approx::assert_relative_eq;
 
 use super::*;
 use crate::planner::QuerySmasher;
+use crate::planner::minimise::{minimise, softmax, through_softmax};
 use crate::schema::Schema;
 use crate::test_support::{all_ways, schema, set};
 use crate::workload::{Family, GroupFamily, JointQueries, QueryGroup};

@@ -10,14 +10,19 @@
 //! τ → 0, has kinks and flat directions. The maximiser for one R is a good start for the next.
 //! `μ/Σμ` are dual weights with a gap of at most `cells·τ/E`. With μ fixed,
 //! `∂φ/∂R = 2 K^(−½) R diag(μ)`, `K = R diag(μ) Rᵀ`.
+//!
+//! Permutations of the cells that keep the rows leave φ unchanged, so the maximiser is constant on
+//! their orbits O, with `|O|` in front of the sums over orbits.
 
 use ndarray::{Array1, ArrayView2};
 
 use super::Optimal;
 use super::dual::Dual;
 use super::interior_point::step_length;
+use super::low_rank::RowReduction;
 use super::newton::{self, Curvature};
 use crate::error::{Error, Result};
+use crate::strategy::symmetry::Orbits;
 
 /// Factor between the barriers of successive steps, until τ is reached.
 const BARRIER_FACTOR: f64 = 0.15;
@@ -46,6 +51,7 @@ pub(crate) struct Centre {
     pub value: f64,
     /// Evaluations used, with one eigendecomposition each.
     pub steps: usize,
+    /// Weights and slacks of the cells.
     iterate: Iterate,
     /// An earlier iterate, further inside.
     earlier: Option<Iterate>,
@@ -61,7 +67,7 @@ impl Centre {
 }
 
 impl Optimal {
-    /// Returns the centre of a workload given by rows.
+    /// Returns the centre of a workload given by rows over a box.
     ///
     /// With a start, the barrier is that of the start, and the start is used if it is near.
     /// Otherwise the barrier is set for a relative gap, with the SVD bound in place of the optimum.
@@ -72,65 +78,108 @@ impl Optimal {
     /// # Errors
     /// All rows are zero, or the steps do not converge.
     pub(crate) fn centre_of_rows(
+        shape: &[usize],
         rows: ArrayView2<'_, f64>,
         gap: f64,
         start: Option<&Centre>,
     ) -> Result<Centre> {
-        let dual = Dual::of_any_rows(rows);
+        let reduction = RowReduction::of(shape, rows)?;
+        let (dual, orbits) = (Dual::of_rows(&reduction), &reduction.orbits);
         let cells = rows.ncols();
+        if dual.block_orbits().next().is_none() {
+            let what = "central path of a residual problem".into();
+            return Err(Error::DidNotConverge { what, order: cells });
+        }
         if let Some(centre) = start.filter(|start| start.mu().len() == cells) {
-            if dual.is_near(&centre.iterate)?
-                && let Some(found) = solve(&dual, centre.iterate.clone(), centre.barrier)?
+            let iterate = centre.iterate.of_orbits(orbits);
+            if dual.is_near(&iterate)?
+                && let Some(found) = solve(&dual, iterate, centre.barrier)?
             {
-                return Ok(Centre { earlier: centre.earlier.clone(), ..found });
+                return Ok(Centre { earlier: centre.earlier.clone(), ..found.of_cells(orbits) });
             }
-            if let Some(earlier) = &centre.earlier
-                && dual.is_near(earlier)?
-                && let Some(found) = solve(&dual, earlier.clone(), centre.barrier)?
+            let earlier = centre.earlier.as_ref().map(|earlier| earlier.of_orbits(orbits));
+            if let Some(earlier) = earlier
+                && dual.is_near(&earlier)?
+                && let Some(found) = solve(&dual, earlier, centre.barrier)?
             {
-                return Ok(found);
+                return Ok(found.of_cells(orbits));
             }
         }
         let bound = dual.evaluate(&dual.uniform())?.lower_bound();
         let barrier = start.map_or(gap * bound / cells as f64, |start| start.barrier);
         let uniform = Iterate {
-            mu: Array1::from_elem(cells, bound / cells as f64),
-            slack: Array1::ones(cells),
+            mu: Array1::from_elem(orbits.sizes.len(), bound / cells as f64),
+            slack: Array1::from_vec(orbits.sizes.clone()),
         };
-        solve(&dual, uniform, barrier)?.ok_or_else(|| Error::DidNotConverge {
+        let found = solve(&dual, uniform, barrier)?.map(|found| found.of_cells(orbits));
+        found.ok_or_else(|| Error::DidNotConverge {
             what: "central path of a residual problem".into(),
             order: cells,
         })
     }
 }
 
-/// Weights and slacks.
+impl Centre {
+    /// Returns the centre with iterates per cell.
+    fn of_cells(self, orbits: &Orbits) -> Self {
+        let earlier = self.earlier.map(|earlier| earlier.of_cells(orbits));
+        Centre { iterate: self.iterate.of_cells(orbits), earlier, ..self }
+    }
+}
+
+/// Weights and slacks: of cells, or of orbits, where a slack is the sum over the orbit.
 #[derive(Debug, Clone)]
 struct Iterate {
     mu: Array1<f64>,
     slack: Array1<f64>,
 }
 
+impl Iterate {
+    /// Returns the means of the weights and the sums of the slacks over the orbits.
+    fn of_orbits(&self, orbits: &Orbits) -> Self {
+        let mut mu = Array1::zeros(orbits.sizes.len());
+        let mut slack = Array1::zeros(orbits.sizes.len());
+        for (&orbit, (m, z)) in orbits.orbit_of.iter().zip(self.mu.iter().zip(&self.slack)) {
+            mu[orbit] += m / orbits.sizes[orbit];
+            slack[orbit] += z;
+        }
+        Iterate { mu, slack }
+    }
+
+    /// Returns the weights and slacks of the cells.
+    fn of_cells(&self, orbits: &Orbits) -> Self {
+        let of_cell = |value: &dyn Fn(usize) -> f64| {
+            Array1::from_iter(orbits.orbit_of.iter().map(|&orbit| value(orbit)))
+        };
+        Iterate {
+            mu: of_cell(&|orbit| self.mu[orbit]),
+            slack: of_cell(&|orbit| self.slack[orbit] / orbits.sizes[orbit]),
+        }
+    }
+}
+
 impl Dual {
     /// Returns whether another workload's iterate is a good start: its slacks are wrong by less
     /// than their size.
     fn is_near(&self, iterate: &Iterate) -> Result<bool> {
-        let sigma = iterate.mu.sum();
+        let sizes = &self.orbit_sizes;
+        let sigma: f64 = iterate.mu.iter().zip(sizes).map(|(m, size)| m * size).sum();
         let point = self.evaluate(iterate.mu.as_slice().unwrap_or(&[]))?;
-        let error: f64 = (point.v.iter().zip(&iterate.slack).zip(&iterate.mu))
-            .map(|((v, z), m)| m * (1.0 - v / sigma.sqrt() - z).abs())
+        let error: f64 = (point.v.iter().zip(sizes).zip(iterate.slack.iter().zip(&iterate.mu)))
+            .map(|((v, size), (z, m))| m * (size * (1.0 - v / sigma.sqrt()) - z).abs())
             .sum();
         Ok(error <= MAX_SLACK_ERROR * iterate.mu.dot(&iterate.slack))
     }
 }
 
-/// Runs Newton's method on μ and the slacks `z = 1 − v` for `μ z = τ`.
+/// Runs Newton's method on μ and the slacks `z = |O| (1 − v)` for `μ z = |O| τ`.
 ///
 /// The barriers decrease if the products of the start are larger. Returns `None` if the steps do
 /// not converge.
 fn solve(dual: &Dual, start: Iterate, barrier: f64) -> Result<Option<Centre>> {
     let Iterate { mut mu, mut slack } = start;
-    let cells = mu.len();
+    let sizes = Array1::from_vec(dual.orbit_sizes.clone());
+    let cells = sizes.sum();
     let formed = newton::step_cost(dual).is_some_and(|(formed, _)| formed);
     let mut earlier: Option<Iterate> = None;
     let mut near = false;
@@ -138,15 +187,15 @@ fn solve(dual: &Dual, start: Iterate, barrier: f64) -> Result<Option<Centre>> {
         let point = dual.evaluate(mu.as_slice().unwrap_or(&[]))?;
         // `evaluate` normalises μ. For Σμ = σ, t is larger by √σ, v smaller by √σ, and H is scaled
         // by σ^(−3/2).
-        let sigma = mu.sum();
+        let sigma = mu.dot(&sizes);
         if near {
-            let value = 2.0 * point.t * sigma.sqrt() - sigma
-                + barrier * mu.iter().map(|m| m.ln()).sum::<f64>();
+            let value =
+                2.0 * point.t * sigma.sqrt() - sigma + barrier * sizes.dot(&mu.mapv(f64::ln));
             let iterate = Iterate { mu, slack };
             return Ok(Some(Centre { value, iterate, earlier, barrier, steps }));
         }
-        let residual = Array1::from_iter(point.v.iter().map(|v| 1.0 - v / sigma.sqrt()));
-        let mean = mu.dot(&slack) / cells as f64;
+        let residual = Array1::from_iter(point.v.iter().map(|v| 1.0 - v / sigma.sqrt())) * &sizes;
+        let mean = mu.dot(&slack) / cells;
         if earlier.is_none() && mean <= EARLIER_BARRIER * barrier {
             earlier = Some(Iterate { mu: mu.clone(), slack: slack.clone() });
         }
@@ -157,11 +206,11 @@ fn solve(dual: &Dual, start: Iterate, barrier: f64) -> Result<Option<Centre>> {
         } else {
             Curvature::products(dual, &point, divisor)
         };
-        let right = Array1::from_shape_fn(cells, |i| target / mu[i] - residual[i]);
+        let right = Array1::from_shape_fn(mu.len(), |i| target * sizes[i] / mu[i] - residual[i]);
         let system = curvature.system(&slack / &mu)?;
         let Some(dmu) = system.solve(right, LINEAR_RESIDUAL) else { return Ok(None) };
         let rise: f64 =
-            (dmu.iter().zip(&mu).zip(&residual)).map(|((d, m), r)| d * (barrier / m - r)).sum();
+            (0..mu.len()).map(|i| dmu[i] * (barrier * sizes[i] / mu[i] - residual[i])).sum();
         let dslack = &residual + &curvature.times(&dmu) - &slack;
         let (alpha, beta) = (step_length(&mu, &dmu), step_length(&slack, &dslack));
         near = target <= barrier && alpha >= 1.0 && beta >= 1.0 && rise.abs() <= PRECISION * sigma;
@@ -201,7 +250,7 @@ mod tests {
             let rows = rows(family, &shape);
             let optimum = Optimal::default().select_rows(&shape, rows.view()).unwrap().certificate;
             for gap in [1e-2, 1e-3] {
-                let centre = Optimal::centre_of_rows(rows.view(), gap, None).unwrap();
+                let centre = Optimal::centre_of_rows(&shape, rows.view(), gap, None).unwrap();
                 let (t, _) = by_rows(rows.view(), centre.mu()).unwrap();
                 let bound = t * t / centre.mu().iter().sum::<f64>();
                 assert!(bound <= optimum.upper_bound * (1.0 + 1e-12), "{shape:?}");
@@ -226,10 +275,10 @@ mod tests {
         let change = Array2::from_shape_fn(base.dim(), |(i, j)| {
             base[[i, j]] * (((j * 3) % 11) as f64 - 5.0) / 5.0
         });
-        let first = Optimal::centre_of_rows(base.view(), 1e-2, None).unwrap();
+        let first = Optimal::centre_of_rows(&[8, 9], base.view(), 1e-2, None).unwrap();
         let at = |step: f64| {
             let moved = &base + &(&change * step);
-            Optimal::centre_of_rows(moved.view(), 1e-2, Some(&first)).unwrap()
+            Optimal::centre_of_rows(&[8, 9], moved.view(), 1e-2, Some(&first)).unwrap()
         };
         for step in [0.0, 1e-3, 0.1] {
             let (_, mut derivative) =
@@ -243,6 +292,6 @@ mod tests {
 
     #[test]
     fn rows_of_zeros_have_no_centre() {
-        assert!(Optimal::centre_of_rows(Array2::zeros((2, 6)).view(), 1e-2, None).is_err());
+        assert!(Optimal::centre_of_rows(&[6], Array2::zeros((2, 6)).view(), 1e-2, None).is_err());
     }
 }

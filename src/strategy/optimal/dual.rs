@@ -5,7 +5,7 @@
 //! of an orbit. If `Σ μ = 1` over the cells, `t²` is a lower bound on the error of every strategy,
 //! and the strategy `V = RᵀK^(−½)R / max v` has sensitivity 1 and error `t · max v`.
 
-use ndarray::{Array1, Array2, ArrayView2, Axis};
+use ndarray::{Array1, Array2, Axis};
 
 use super::low_rank::RowReduction;
 use crate::error::Result;
@@ -14,9 +14,6 @@ use matmech_linalg::{self as linalg, Semidefinite};
 
 /// Largest zero eigenvalue of a Gram block, relative to the largest and per order of the block.
 const RANK_CUT: f64 = 8.0 * f64::EPSILON;
-
-/// Largest zero eigenvalue of K for rows that may not have full rank, relative to the largest.
-const ROW_CUT: f64 = 1e-13;
 
 /// Minimum ratio of two weights for `diag(μ)^½ G diag(μ)^½`.
 ///
@@ -39,8 +36,6 @@ struct DualBlock {
     full_rank: Option<Array2<f64>>,
     /// R, rank × columns, `RᵀR` = the block.
     root: Array2<f64>,
-    /// Eigenvalues of K up to this share of the largest one are zero.
-    cut: f64,
 }
 
 /// One evaluation of the dual function.
@@ -101,13 +96,7 @@ impl Dual {
             let orbits = character.orbits.clone();
             if let Some(factor) = linalg::full_rank_cholesky(block.view())? {
                 let root = factor.t().as_standard_layout().into_owned();
-                blocks.push(DualBlock {
-                    index,
-                    orbits,
-                    full_rank: Some(block.clone()),
-                    root,
-                    cut: 0.0,
-                });
+                blocks.push(DualBlock { index, orbits, full_rank: Some(block.clone()), root });
                 continue;
             }
             let cut = |values: &Array1<f64>| {
@@ -115,13 +104,7 @@ impl Dual {
             };
             let range = Semidefinite::above(block.view(), cut)?;
             if range.rank() > 0 {
-                blocks.push(DualBlock {
-                    index,
-                    orbits,
-                    full_rank: None,
-                    root: range.root(),
-                    cut: 0.0,
-                });
+                blocks.push(DualBlock { index, orbits, full_rank: None, root: range.root() });
             }
         }
         Ok(Dual { orbit_sizes: reduction.orbits.sizes.clone(), blocks })
@@ -137,23 +120,9 @@ impl Dual {
                 orbits: character.orbits.clone(),
                 full_rank: None,
                 root: root.clone(),
-                cut: 0.0,
             })
             .collect();
         Dual { orbit_sizes: orbits.sizes.clone(), blocks }
-    }
-
-    /// Prepares rows of any rank, without symmetries: each cell is an orbit.
-    pub fn of_any_rows(rows: ArrayView2<'_, f64>) -> Self {
-        let cells = rows.ncols();
-        let block = DualBlock {
-            index: 0,
-            orbits: (0..cells).collect(),
-            full_rank: None,
-            root: rows.to_owned(),
-            cut: ROW_CUT,
-        };
-        Dual { orbit_sizes: vec![1.0; cells], blocks: vec![block] }
     }
 
     /// Returns the problem restricted to some orbits; the others have no weight.
@@ -168,7 +137,7 @@ impl Dual {
                 .filter_map(|(c, &orbit)| Some((c, index_of[orbit]?)))
                 .unzip();
             let root = block.root.select(Axis(1), &columns).as_standard_layout().into_owned();
-            DualBlock { index: block.index, orbits, full_rank: None, root, cut: block.cut }
+            DualBlock { index: block.index, orbits, full_rank: None, root }
         });
         Dual {
             orbit_sizes: kept.iter().map(|&orbit| self.orbit_sizes[orbit]).collect(),
@@ -291,8 +260,7 @@ impl DualBlock {
                     column *= m.sqrt();
                 }
                 let eigen = linalg::eigh(linalg::matmul(scaled.view(), scaled.t()).view())?;
-                let zero = self.cut * eigen.values.iter().copied().fold(0.0, f64::max);
-                let s = eigen.values.mapv(|x| if x > zero { x.sqrt() } else { 0.0 });
+                let s = eigen.values.mapv(|x| x.max(0.0).sqrt());
                 Ok(Spectrum { s, y: linalg::matmul(eigen.vectors.t(), self.root.view()) })
             }
         }

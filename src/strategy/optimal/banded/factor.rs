@@ -1,10 +1,15 @@
 //! Banded factors and the logarithm of their error.
 
-use ndarray::{Array1, Array2, ArrayView1};
+use std::ops::Range;
+
+use ndarray::{Array2, ArrayView1, ArrayView2, Axis, Slice};
 
 use super::quasi_newton::SmoothFunction;
 use crate::error::{Error, Result};
 use matmech_linalg as linalg;
+
+/// Number of rows of a block of a triangular matrix.
+const BLOCK: usize = 64;
 
 /// The parametrisation of banded strategies for one workload.
 ///
@@ -138,28 +143,53 @@ impl BandedFactor {
         squares.map(|(square, norm)| (square / scaled.cost).sqrt() / norm).collect()
     }
 
-    /// Returns `A⁻¹`, lower triangular. O(steps² · bands).
+    /// Returns `A⁻¹`, lower triangular. O(steps³) in matrix products.
     fn inverse(&self, columns: &[Vec<f64>]) -> Array2<f64> {
         let n = self.steps();
-        let mut inverse: Array2<f64> = Array2::zeros((n, n));
-        for i in 0..n {
-            let mut row: Array1<f64> = Array1::zeros(n);
-            row[i] = 1.0;
-            for j in (i + 1).saturating_sub(self.bands)..i {
-                row.scaled_add(-columns[j][i - j], &inverse.row(j));
-            }
-            row /= columns[i][0];
-            inverse.row_mut(i).assign(&row);
+        let mut factor: Array2<f64> = Array2::zeros((n, n));
+        for (j, column) in columns.iter().enumerate() {
+            column.iter().enumerate().for_each(|(i, &entry)| factor[[j + i, j]] = entry);
         }
-        inverse
+        inverse_of_lower(factor.view())
+    }
+
+    /// Returns `A⁻ᵀ G A⁻¹`, block by block without the zeros above the diagonal of `A⁻¹`.
+    fn images(&self, inverse: &Array2<f64>) -> Array2<f64> {
+        let n = self.steps();
+        let (mut half, mut images) = (Array2::zeros((n, n)), Array2::zeros((n, n)));
+        for part in parts(n) {
+            let columns = block(inverse, part.start..n, part.clone());
+            let product = linalg::matmul(block(&self.gram, 0..n, part.start..n), columns);
+            half.slice_axis_mut(Axis(1), Slice::from(part)).assign(&product);
+        }
+        for part in parts(n) {
+            let columns = block(inverse, part.start..n, part.clone());
+            let product = linalg::matmul(columns.t(), block(&half, part.start..n, 0..n));
+            images.slice_axis_mut(Axis(0), Slice::from(part)).assign(&product);
+        }
+        images
+    }
+
+    /// Returns the entries `[j, j + i]` of `A⁻¹ S` in the band, column by column, for S symmetric.
+    fn band_of_product(&self, inverse: &Array2<f64>, images: &Array2<f64>) -> Vec<Vec<f64>> {
+        let n = self.steps();
+        let mut band = Vec::with_capacity(n);
+        for part in parts(n) {
+            let end = (part.end + self.bands).min(n);
+            let rows = block(inverse, part.clone(), 0..part.end);
+            let product = linalg::matmul(rows, block(images, 0..part.end, part.start..end));
+            for (row, j) in product.rows().into_iter().zip(part.clone()) {
+                band.push(row.iter().skip(j - part.start).take(self.length(j)).copied().collect());
+            }
+        }
+        band
     }
 
     /// Returns `A⁻¹` and `A⁻ᵀ G A⁻¹` at the variables, with the factor of squared sensitivity 1.
     pub fn inverse_and_images(&self, x: &[f64]) -> (Array2<f64>, Array2<f64>) {
         let scaled = self.scaled(x);
         let inverse = self.inverse(&scaled.columns) * scaled.cost.sqrt();
-        let images = linalg::matmul(self.gram.view(), inverse.view());
-        let images = linalg::matmul(inverse.t(), images.view());
+        let images = self.images(&inverse);
         (inverse, images)
     }
 
@@ -191,18 +221,16 @@ impl SmoothFunction for BandedFactor {
     fn evaluate(&self, x: &[f64]) -> Result<(f64, Vec<f64>)> {
         let scaled = self.scaled(x);
         let inverse = self.inverse(&scaled.columns);
-        let images = linalg::matmul(self.gram.view(), inverse.view());
-        let images = linalg::matmul(inverse.t(), images.view());
+        let images = self.images(&inverse);
         let error = images.diag().sum();
         if !(error > 0.0 && error.is_finite() && scaled.cost > 0.0) {
             return Ok((f64::INFINITY, vec![0.0; x.len()]));
         }
-        let product = linalg::matmul(inverse.view(), images.view());
+        let product = self.band_of_product(&inverse, &images);
         let mut gradient = Vec::with_capacity(x.len());
         let mut by_squares = Vec::with_capacity(self.steps());
         for (j, column) in scaled.columns.iter().enumerate() {
-            let by_column: Vec<f64> =
-                (0..column.len()).map(|i| -2.0 * product[[j, j + i]] / error).collect();
+            let by_column: Vec<f64> = product[j].iter().map(|entry| -2.0 * entry / error).collect();
             let along: f64 = by_column.iter().zip(column).map(|(g, a)| g * a).sum();
             let square = scaled.squares[j];
             let scale = square.sqrt() / scaled.norms[j];
@@ -223,4 +251,51 @@ impl SmoothFunction for BandedFactor {
         }
         Ok(((error * scaled.cost).ln(), gradient))
     }
+}
+
+/// Returns the blocks of n rows or columns.
+fn parts(n: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..n).step_by(BLOCK).map(move |start| start..(start + BLOCK).min(n))
+}
+
+/// Returns some rows and columns of a matrix.
+fn block(matrix: &Array2<f64>, rows: Range<usize>, columns: Range<usize>) -> ArrayView2<'_, f64> {
+    let mut view = matrix.view();
+    view.slice_axis_inplace(Axis(0), Slice::from(rows));
+    view.slice_axis_inplace(Axis(1), Slice::from(columns));
+    view
+}
+
+/// Returns the inverse of a lower triangular matrix, by halves.
+fn inverse_of_lower(factor: ArrayView2<'_, f64>) -> Array2<f64> {
+    let n = factor.nrows();
+    let mut inverse: Array2<f64> = Array2::zeros((n, n));
+    if n <= BLOCK {
+        for i in 0..n {
+            let mut row = vec![0.0; i + 1];
+            row[i] = 1.0;
+            for j in 0..i {
+                let entry = factor[[i, j]];
+                row.iter_mut()
+                    .zip(inverse.row(j).iter().take(j + 1))
+                    .for_each(|(x, y)| *x -= entry * y);
+            }
+            let pivot = factor[[i, i]];
+            inverse.row_mut(i).iter_mut().zip(row).for_each(|(x, y)| *x = y / pivot);
+        }
+        return inverse;
+    }
+    let (top, bottom) = factor.split_at(Axis(0), n / 2);
+    let (first, _) = top.split_at(Axis(1), n / 2);
+    let (corner, second) = bottom.split_at(Axis(1), n / 2);
+    let (first, second) = (inverse_of_lower(first), inverse_of_lower(second));
+    let corner = linalg::matmul(corner, first.view());
+    let corner = linalg::matmul(second.view(), corner.view());
+    let (top, bottom) = inverse.view_mut().split_at(Axis(0), n / 2);
+    let (mut left, _) = top.split_at(Axis(1), n / 2);
+    left.assign(&first);
+    let (mut left, mut right) = bottom.split_at(Axis(1), n / 2);
+    left.assign(&corner.mapv(|x| -x));
+    right.assign(&second);
+    inverse
 }

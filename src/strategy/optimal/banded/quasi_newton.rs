@@ -23,6 +23,9 @@ const MAX_HALVINGS: usize = 30;
 /// Length of a step without curvature.
 const FIRST_STEP: f64 = 0.1;
 
+/// Number of partial sums of an inner product.
+const LANES: usize = 16;
+
 /// A function to minimise.
 pub(crate) trait SmoothFunction {
     /// Returns the value and the gradient. A value that is not finite is outside the domain.
@@ -112,14 +115,19 @@ impl QuasiNewton {
         let masked = |v: &[f64]| -> Vec<f64> {
             v.iter().zip(&free).map(|(&x, &free)| if free { x } else { 0.0 }).collect()
         };
-        let pairs: Vec<(Vec<f64>, Vec<f64>, f64)> = self
-            .steps
-            .iter()
-            .map(|(s, y)| (masked(s), masked(y)))
-            .map(|(s, y)| {
-                let product = dot(&s, &y);
-                (s, y, product)
-            })
+        // Only the variables from `first_bounded` on can be fixed.
+        let first = self.first_bounded;
+        let dot = |a: &[f64], b: &[f64]| {
+            let bounded = a[first..].iter().zip(&b[first..]).zip(&free[first..]);
+            let rest: f64 = bounded.filter(|(_, free)| **free).map(|((a, b), _)| a * b).sum();
+            dot(&a[..first], &b[..first]) + rest
+        };
+        let zero = |q: &mut [f64]| {
+            let bounded = q[first..].iter_mut().zip(&free[first..]);
+            bounded.filter(|(_, free)| !**free).for_each(|(x, _)| *x = 0.0);
+        };
+        let pairs: Vec<(&[f64], &[f64], f64)> = (self.steps.iter())
+            .map(|(s, y)| (s.as_slice(), y.as_slice(), dot(s, y)))
             .filter(|(s, y, product)| *product > 1e-12 * (dot(s, s) * dot(y, y)).sqrt())
             .collect();
         let mut q = masked(&self.gradient);
@@ -127,6 +135,7 @@ impl QuasiNewton {
         for (s, y, product) in pairs.iter().rev() {
             let factor = dot(s, &q) / product;
             add(&mut q, -factor, y);
+            zero(&mut q);
             factors.push(factor);
         }
         let scale = match pairs.last() {
@@ -137,13 +146,14 @@ impl QuasiNewton {
         for ((s, y, product), factor) in pairs.iter().zip(factors.iter().rev()) {
             let correction = factor - dot(y, &q) / product;
             add(&mut q, correction, s);
+            zero(&mut q);
         }
         let towards = |q: &[f64]| -> Vec<f64> {
             let fixed = q.iter().zip(&self.x).zip(&free);
             fixed.map(|((&q, &x), &free)| if free { -q } else { -x }).collect()
         };
         let direction = towards(&q);
-        if dot(&direction, &self.gradient) < 0.0 {
+        if self::dot(&direction, &self.gradient) < 0.0 {
             return direction;
         }
         let steepest = towards(&masked(&self.gradient));
@@ -152,8 +162,17 @@ impl QuasiNewton {
     }
 }
 
+/// Returns the inner product, from [`LANES`] partial sums that are computed at the same time.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
+    let mut sums = [0.0; LANES];
+    let (a_chunks, a_rest) = a.as_chunks::<LANES>();
+    let (b_chunks, b_rest) = b.as_chunks::<LANES>();
+    for (a, b) in a_chunks.iter().zip(b_chunks) {
+        for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
+            *sum += a * b;
+        }
+    }
+    sums.iter().sum::<f64>() + a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum::<f64>()
 }
 
 fn add(a: &mut [f64], factor: f64, b: &[f64]) {
