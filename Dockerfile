@@ -6,7 +6,7 @@
 #   apptainer build matmech.sif docker-daemon://matmech:latest
 #   apptainer exec matmech.sif reproduce all
 #
-# `reproduce all` is the same as `make reproduce`. The folder is a checkout or an unpacked archive
+# `reproduce all` is the same as `make all-results`. The folder is a checkout or an unpacked archive
 # with configs/, data/ and docs/; results/ and figures/ are written to it.
 FROM rust:1.95-slim-bookworm AS build
 RUN apt-get update && apt-get install --yes --no-install-recommends gcc libc6-dev make git && rm -rf /var/lib/apt/lists/*

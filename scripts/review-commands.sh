@@ -3,7 +3,7 @@
 #
 #   sh scripts/review-commands.sh            # the page's blocks, and every item with profile quick
 #   sh scripts/review-commands.sh --long     # also `make verify`, and every item at full size
-#                                            # (as long as `make reproduce`)
+#                                            # (as long as `make all-results`)
 #   sh scripts/review-commands.sh --list     # only prints the commands
 set -eu
 

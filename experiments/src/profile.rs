@@ -1,4 +1,4 @@
-//! The three profiles: how much of each experiment is run.
+//! The three profiles: how much of each experiment is run; and the two parts: which experiments.
 
 use std::fmt;
 
@@ -33,4 +33,13 @@ impl fmt::Display for Profile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
+}
+
+/// A part of the experiments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub enum Part {
+    /// The tables, figures and claims of the four papers.
+    Papers,
+    /// Experiments beyond the papers.
+    Beyond,
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::config::Profile;
+use crate::config::{Part, Profile};
 use crate::engine::{RunOptions, Shard};
 use crate::error::EXIT_CODES;
 
@@ -64,6 +64,9 @@ pub enum Command {
     /// Run every experiment, draw the figures and compare with the published values
     #[command(after_help = EXIT_CODES)]
     All {
+        /// Run only this part [default: both]
+        #[arg(long, value_enum)]
+        part: Option<Part>,
         /// How much of each experiment to run
         #[arg(long, value_enum, default_value_t)]
         profile: Profile,

@@ -41,16 +41,20 @@ pub fn execute(
                 run::Setting { root, kinds, catalogue, profile, options, display, stand_ins };
             run::run(configs, setting)
         }
-        Command::All { profile, jobs, fresh, same_code, no_stand_ins } => {
+        Command::All { part, profile, jobs, fresh, same_code, no_stand_ins } => {
             let options = &arguments::run_options(*jobs, &[], None, *fresh, *same_code);
             let (profile, stand_ins) = (*profile, !no_stand_ins);
-            run::all(run::Setting { root, kinds, catalogue, profile, options, display, stand_ins })
+            let setting =
+                run::Setting { root, kinds, catalogue, profile, options, display, stand_ins };
+            run::all(*part, setting)
         }
         Command::Compare { profile } => {
-            steps::compare(root, &steps::configs(root, kinds)?, kinds, *profile)
+            let configs = steps::with_results(root, steps::configs(root, kinds)?, *profile);
+            steps::compare(root, &configs, kinds, *profile)
         }
         Command::Figures { profile } => {
-            steps::figures(root, &steps::configs(root, kinds)?, kinds, *profile)
+            let configs = steps::with_results(root, steps::configs(root, kinds)?, *profile);
+            steps::figures(root, &configs, kinds, *profile)
         }
         Command::Diff { first, second, costs_within } => {
             diff::diff(first, second, *costs_within, kinds)

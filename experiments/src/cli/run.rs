@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::{report_error, say, steps};
-use crate::config::{Config, Profile};
+use crate::config::{Config, Part, Profile};
 use crate::datasets::Catalogue;
-use crate::engine::{Display, Prepared, RunOptions, Summary, TableOutcome, prepare};
+use crate::engine::{Display, Prepared, RunOptions, Summary, TableOutcome, prepare, run_all};
 use crate::error::{CellFailure, Error, Result};
 use crate::layout::Results;
 use crate::registry::Kinds;
@@ -50,14 +50,18 @@ pub(super) fn run(names: &[String], with: Setting<'_>) -> Result<()> {
     first_error([refused, run_each(prepared, with)])
 }
 
-/// Runs every config, draws the figures and compares.
+/// Runs every config of a part, draws the figures and compares, also with earlier results of the
+/// other part.
 ///
 /// Later steps run even if an earlier one fails.
-pub(super) fn all(with: Setting<'_>) -> Result<()> {
+pub(super) fn all(part: Option<Part>, with: Setting<'_>) -> Result<()> {
     let Setting { root, kinds, profile, .. } = with;
     let configs = steps::configs(root, kinds)?;
-    let (prepared, refused) = with.prepared(&configs)?;
+    let of_part = |config: &&Config| part.is_none_or(|part| config.part() == part);
+    let selected: Vec<Config> = configs.iter().filter(of_part).cloned().collect();
+    let (prepared, refused) = with.prepared(&selected)?;
     let ran = run_each(prepared, with);
+    let configs = steps::with_results(root, configs, profile);
     // Drawing without a table would only repeat the error of the experiment.
     let with_table: Vec<Config> = configs
         .iter()
@@ -79,19 +83,18 @@ fn first_error(outcomes: impl IntoIterator<Item = Result<()>>) -> Result<()> {
     Err(first)
 }
 
-/// Runs the experiments one after another, prints their outcomes and summarises the failures.
+/// Runs the experiments, prints the outcome of each and summarises the failures.
 fn run_each(prepared: Vec<Prepared<'_>>, with: Setting<'_>) -> Result<()> {
     let mut failed = Vec::new();
     let mut outcomes = Vec::new();
-    for experiment in prepared {
-        match experiment.run(with.options, with.display) {
-            Ok(summary) => {
-                say(&describe(&summary));
-                failed.extend(summary.failed);
-            }
-            Err(error) => outcomes.push(Err(error)),
+    let ran = run_all(prepared, with.options, with.display, |outcome| match outcome {
+        Ok(summary) => {
+            say(&describe(&summary));
+            failed.extend(summary.failed);
         }
-    }
+        Err(error) => outcomes.push(Err(error)),
+    });
+    outcomes.push(ran);
     outcomes.push(cell_failures(failed));
     first_error(outcomes)
 }

@@ -6,12 +6,13 @@ use std::path::Path;
 use tracing::warn;
 
 use super::say;
-use crate::config::{self, Config, Profile};
+use crate::config::{self, Config, Part, Profile};
 use crate::datasets::Catalogue;
 use crate::engine::ExperimentPlan;
 use crate::error::{Error, FileRole, Result};
 use crate::experiment::Experiment;
 use crate::figures::Figure;
+use crate::layout::Results;
 use crate::registry::Kinds;
 use crate::{compare as comparison, figures as drawing, pages};
 
@@ -20,6 +21,14 @@ pub(super) fn configs(root: &Path, kinds: &Kinds) -> Result<Vec<Config>> {
     let configs = config::load_all(root)?;
     configs.iter().try_for_each(|config| check_figures(config, kinds))?;
     Ok(configs)
+}
+
+/// Returns the configs without those beyond the papers that have no results, so that the papers can
+/// be reproduced alone.
+pub(super) fn with_results(root: &Path, configs: Vec<Config>, profile: Profile) -> Vec<Config> {
+    let has_table =
+        |config: &Config| Results::new(root, profile).table(&config.experiment).is_file();
+    configs.into_iter().filter(|c| c.part() == Part::Papers || has_table(c)).collect()
 }
 
 /// Loads one config and checks its figures.

@@ -9,7 +9,7 @@ mod load;
 use std::cmp::Ordering;
 use std::path::PathBuf;
 
-pub use crate::profile::Profile;
+pub use crate::profile::{Part, Profile};
 pub use compare_spec::{CompareSpec, OurColumn, Tolerance};
 pub use derive_spec::{DeriveSpec, Take};
 pub use document::{line_of, read, typed};
@@ -84,6 +84,12 @@ impl Config {
         split_outside_parentheses(&self.reproduces).0
     }
 
+    /// Returns the part that the experiment belongs to.
+    #[must_use]
+    pub fn part(&self) -> Part {
+        if self.paper().starts_with("Beyond") { Part::Beyond } else { Part::Papers }
+    }
+
     /// Returns the item of the paper: `reproduces` between the first and the second comma; may be
     /// empty.
     #[must_use]
@@ -95,8 +101,7 @@ impl Config {
     /// them.
     #[must_use]
     pub fn cmp_by_paper(&self, other: &Self) -> Ordering {
-        let paper =
-            |config: &Self| (config.paper().starts_with("Beyond"), config.paper().to_owned());
+        let paper = |config: &Self| (config.part(), config.paper().to_owned());
         let order = |config: &Self| config.order.unwrap_or(f64::INFINITY);
         paper(self)
             .cmp(&paper(other))

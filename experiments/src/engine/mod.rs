@@ -3,17 +3,19 @@
 //!
 //! ```text
 //! ExperimentPlan::new ──▶ prepare: select, check folders, read the store
-//!                         ──▶ Prepared::run: compute, store, table, provenance
+//!                         ──▶ run_all: compute, store, table, provenance
 //! ```
 //!
 //! [`ExperimentPlan::new`] and [`prepare`] refuse invalid input before any cell is computed.
 
 mod address;
+mod cell_costs;
 mod certificates;
 mod experiment_plan;
 mod machine;
 mod part_lock;
 mod placement;
+mod prepare;
 mod progress;
 mod provenance;
 mod provenance_record;
@@ -29,10 +31,11 @@ pub use certificates::read as read_certificates;
 pub use experiment_plan::{ExperimentPlan, PlannedCell};
 pub use machine::{Code, Machine, peak_mb};
 pub use placement::{Kept, Placement};
+pub use prepare::{Prepared, RunOptions, prepare};
 pub use progress::Display;
 pub use provenance::{Provenance, built_with};
 pub use provenance_record::ProvenanceRecord;
 pub use publish::TableOutcome;
-pub use runner::{Prepared, RunOptions, Summary, prepare};
+pub use runner::{Summary, run_all};
 pub use select::Shard;
 pub use store::{CellRecord, Store};

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use tracing::info;
 
+use crate::printed::duration;
+
 /// The display of progress; clones share the terminal.
 #[derive(Clone, Debug)]
 pub struct Display {
@@ -32,27 +34,28 @@ impl Display {
         LogWriter { bars: self.bars.clone() }
     }
 
-    /// Starts the progress of one experiment.
-    pub(super) fn start(&self, experiment: &str, cells: usize) -> Progress {
+    /// Starts the progress of cells with the given sum of expected times in seconds.
+    pub(super) fn start(&self, label: &str, cells: usize, cost: f64) -> Progress {
         let bar = self.bars.as_ref().map(|bars| {
             let bar = bars.add(ProgressBar::new(cells as u64));
             let style = ProgressStyle::with_template(
-                "{prefix} [{bar:24}] {pos}/{len} cells, {elapsed} elapsed, ETA {eta} {wide_msg}",
+                "{prefix} [{bar:24}] {pos}/{len} cells, {elapsed} elapsed{wide_msg}",
             );
             bar.set_style(
                 style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "),
             );
-            bar.set_prefix(experiment.to_owned());
+            bar.set_prefix(label.to_owned());
             bar.enable_steady_tick(Duration::from_millis(500));
             bar
         });
         let now = Instant::now();
         Progress {
-            experiment: experiment.to_owned(),
+            label: label.to_owned(),
             cells,
+            cost,
             bar,
             started: now,
-            state: Mutex::new(State { done: 0, last_line: now }),
+            state: Mutex::new(State { done: 0, cost_done: 0.0, last_line: now }),
         }
     }
 }
@@ -76,10 +79,12 @@ impl Write for LogWriter {
     }
 }
 
-/// Progress of one experiment, shared by the workers.
+/// Progress of a run, shared by the workers.
 pub(super) struct Progress {
-    experiment: String,
+    label: String,
     cells: usize,
+    /// Sum of the expected times of all cells.
+    cost: f64,
     bar: Option<ProgressBar>,
     started: Instant,
     state: Mutex<State>,
@@ -87,6 +92,8 @@ pub(super) struct Progress {
 
 struct State {
     done: usize,
+    /// Sum of the expected times of the finished cells.
+    cost_done: f64,
     last_line: Instant,
 }
 
@@ -97,16 +104,19 @@ impl Progress {
     /// Records that a worker begins a cell.
     pub(super) fn begin(&self, address: &str) {
         if let Some(bar) = &self.bar {
-            bar.set_message(self.short(address).to_owned());
+            let left = self.state.lock().ok().and_then(|state| self.seconds_left(&state));
+            let left = left.map_or_else(String::new, |left| format!(", ETA {}", duration(left)));
+            bar.set_message(format!("{left} {address}"));
         }
     }
 
     /// Records that a worker has finished a cell.
-    pub(super) fn end(&self, address: &str, seconds: f64) {
+    pub(super) fn end(&self, address: &str, seconds: f64, cost: f64) {
         let Ok(mut state) = self.state.lock() else {
             return;
         };
         state.done += 1;
+        state.cost_done += cost;
         if let Some(bar) = &self.bar {
             bar.inc(1);
             return;
@@ -119,15 +129,20 @@ impl Progress {
         {
             state.last_line = Instant::now();
             let elapsed = self.started.elapsed().as_secs_f64();
-            let left = elapsed / state.done as f64 * (self.cells - state.done) as f64;
+            let left = self.seconds_left(&state).unwrap_or(0.0);
             info!(
-                "{}: {}/{} cells, {elapsed:.1} s elapsed, ETA {left:.0} s; {} took {seconds:.2} s",
-                self.experiment,
-                state.done,
-                self.cells,
-                self.short(address),
+                "{}: {}/{} cells, {elapsed:.1} s elapsed, ETA {left:.0} s; {address} took \
+                 {seconds:.2} s",
+                self.label, state.done, self.cells,
             );
         }
+    }
+
+    /// Returns the time left, if the rest takes as long as the finished cells for their cost.
+    fn seconds_left(&self, state: &State) -> Option<f64> {
+        let elapsed = self.started.elapsed().as_secs_f64();
+        (state.cost_done > 0.0)
+            .then(|| elapsed / state.cost_done * (self.cost - state.cost_done).max(0.0))
     }
 
     /// Removes the bar.
@@ -135,13 +150,5 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
-    }
-
-    /// Returns the address without the experiment.
-    fn short<'a>(&self, address: &'a str) -> &'a str {
-        address
-            .strip_prefix(&self.experiment)
-            .and_then(|rest| rest.strip_prefix('/'))
-            .unwrap_or(address)
     }
 }

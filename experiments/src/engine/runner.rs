@@ -1,51 +1,24 @@
-//! Runs a plan: computes the missing cells in parallel, stores each at once, and assembles the
-//! table.
+//! Runs prepared experiments: computes the missing cells in parallel, the longest first across
+//! experiments, stores each at once, and writes each table when its last cell is finished.
 
 use std::any::Any;
-use std::num::NonZeroUsize;
+use std::cmp::Reverse;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::sync::Mutex;
-use std::thread;
 use std::time::Instant;
 
-use tracing::{error, warn};
+use tracing::error;
 
 use super::address::cell_rng;
-use super::experiment_plan::{ExperimentPlan, PlannedCell};
-use super::machine::{Code, peak_mb, reset_peak};
-use super::part_lock::{PartLock, lock_part};
+use super::experiment_plan::PlannedCell;
+use super::machine::{peak_mb, reset_peak};
+use super::prepare::{Prepared, RunOptions};
 use super::progress::Display;
 use super::publish::{self, TableOutcome, now};
-use super::select::{Shard, select};
-use super::store::{CellRecord, Store};
+use super::store::CellRecord;
 use super::validate;
-use crate::atomic::check_writable;
-use crate::error::{CellFailure, Error, FileRole, Result};
-use crate::layout;
-
-/// The options of a run.
-#[derive(Clone, Debug)]
-pub struct RunOptions {
-    /// Number of cells computed at the same time; linear algebra in a cell uses one thread.
-    pub jobs: NonZeroUsize,
-    /// Substrings of addresses; empty selects every cell.
-    pub only: Vec<String>,
-    /// The shard to compute; `None` computes the full grid.
-    pub shard: Option<Shard>,
-    /// Compute selected cells even if stored.
-    pub fresh: bool,
-    /// Refuse stored cells from other sources than this program's, instead of only warning.
-    pub same_code: bool,
-}
-
-impl Default for RunOptions {
-    /// All cells, on all cores, reusing stored cells.
-    fn default() -> Self {
-        let jobs = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        Self { jobs, only: Vec::new(), shard: None, fresh: false, same_code: false }
-    }
-}
+use crate::error::{CellFailure, Error, Result};
+use crate::remembered::locked;
 
 /// The outcome of a run.
 #[derive(Debug)]
@@ -62,224 +35,173 @@ pub struct Summary {
     pub failed: Vec<CellFailure>,
     /// The result table.
     pub table: TableOutcome,
-    /// Wall time of the run in seconds.
+    /// Wall time in seconds from the start of its first cell. Cells of other experiments run in
+    /// between.
     pub wall_seconds: f64,
 }
 
-/// A plan that is ready to run: its folders are writable and its stored cells are read.
-#[derive(Debug)]
-pub struct Prepared<'a> {
-    root: &'a Path,
-    plan: ExperimentPlan<'a>,
-    store: Store,
-    code: Code,
-    /// Cells to compute, in grid order.
-    pending: Vec<usize>,
-    /// Stored results, in grid order.
-    records: Vec<Option<CellRecord>>,
-    /// The lock of the shard; `None` for a selection of single cells.
-    _lock: Option<PartLock>,
-    /// Whether cells are computed one at a time.
-    alone: bool,
-}
-
-/// Prepares all plans: selects cells, checks that results can be written, and reads the store.
+/// Expected time in seconds above which cells start first.
 ///
-/// Cells selected with `fresh` are not read, so `fresh` with `only` replaces a damaged cell.
+/// The others start in the order of the experiments and grids, because neighbouring cells share
+/// cached results. At the end of a run a core is idle for about this time at most.
+const LONG_SECONDS: f64 = 30.0;
+
+/// Runs experiments and passes the outcome of each to `finished` as soon as it is known.
+///
+/// Experiments with `one_at_a_time` come first, on one worker. Then the cells of all others start
+/// together: those above [`LONG_SECONDS`] in decreasing order of their expected time, then the rest.
 ///
 /// # Errors
-/// A key of `only` without a cell; folders that cannot be written; damaged stored cells (all of
-/// them are reported).
-pub fn prepare<'a>(
-    root: &'a Path,
-    plans: Vec<ExperimentPlan<'a>>,
+/// Workers cannot be started. Failed cells are in [`Summary::failed`].
+pub fn run_all(
+    prepared: Vec<Prepared<'_>>,
     options: &RunOptions,
-) -> Result<Vec<Prepared<'a>>> {
-    let selection = select(&plans, &options.only, options.shard)?;
-    let code = Code::detect(root);
-    let mut damaged = Vec::new();
-    let mut prepared = Vec::with_capacity(plans.len());
-    for (plan, selected) in plans.into_iter().zip(selection) {
-        if !selected.contains(&true) {
-            continue;
-        }
-        let store = Store::new(root, &plan.config.experiment);
-        store.check_writable()?;
-        let table = plan.placement(root).local().table(&plan.config.experiment);
-        let dir = table.parent().unwrap_or(root);
-        check_writable(dir).map_err(|error| Error::unwritable(FileRole::Results, dir, &error))?;
-        let mut records = Vec::with_capacity(plan.cells.len());
-        for (cell, selected) in plan.cells.iter().zip(&selected) {
-            let stored = if *selected && options.fresh { Ok(None) } else { store.read(cell) };
-            records.push(stored.unwrap_or_else(|problem| {
-                damaged.push(problem);
-                None
-            }));
-        }
-        if options.same_code {
-            damaged.extend(of_other_code(root, &plan.config.experiment, &records, &code));
-        }
-        let pending = (0..records.len())
-            .filter(|&index| selected[index] && records[index].is_none())
-            .collect();
-        let code = code.clone();
-        let named = !options.only.is_empty() && options.shard.is_none();
-        let _lock = if named {
-            None
-        } else {
-            lock_part(root, &plan.config.experiment, plan.profile, options.shard)?
-        };
-        prepared.push(Prepared { root, plan, store, code, pending, records, alone: false, _lock });
-    }
-    Error::all(damaged)?;
-    Ok(prepared)
-}
-
-/// Returns an error if stored cells were computed by other sources than this program's.
-fn of_other_code(
-    root: &Path,
-    experiment: &str,
-    records: &[Option<CellRecord>],
-    code: &Code,
-) -> Option<Error> {
-    let other: Vec<&CellRecord> =
-        records.iter().flatten().filter(|record| record.code.source != code.source).collect();
-    let first = other.first()?;
-    let of = |code: &Code| {
-        let commit = code.commit.as_deref().map_or_else(String::new, |commit| {
-            format!(" (commit {})", &commit[..commit.len().min(12)])
-        });
-        format!("{}{commit}", &code.source[..code.source.len().min(12)])
-    };
-    Some(Error::file(
-        FileRole::StoredCells,
-        layout::cells_dir(root, experiment),
-        format!("cells computed by the sources of this program, {}", of(code)),
-        format!(
-            "{} of {} computed by other sources; {} by {}",
-            other.len(),
-            records.iter().flatten().count(),
-            first.address,
-            of(&first.code)
-        ),
-        "compute them again with --fresh, or use the program that computed them",
-    ))
-}
-
-impl Prepared<'_> {
-    /// Returns the number of cells computed at the same time.
-    fn workers(&self, options: &RunOptions) -> usize {
-        if self.plan.config.one_at_a_time { 1 } else { options.jobs.get() }
-    }
-
-    /// Returns the experiment id.
-    #[must_use]
-    pub fn experiment(&self) -> &str {
-        &self.plan.config.experiment
-    }
-
-    /// Returns the number of cells that this run will compute.
-    #[must_use]
-    pub fn pending(&self) -> usize {
-        self.pending.len()
-    }
-
-    /// Computes the pending cells and writes the table if every cell of the grid has a result.
-    ///
-    /// # Errors
-    /// Workers cannot be started, or the table cannot be written. Failed cells are in
-    /// [`Summary::failed`].
-    pub fn run(mut self, options: &RunOptions, display: &Display) -> Result<Summary> {
-        let started = now();
-        let clock = Instant::now();
-        let reused = self.records.iter().flatten().count();
-        self.warn_of_other_code();
-        self.alone = self.workers(options) == 1;
-        let mut failed = self.compute(options, display)?;
-        failed.sort_by_key(|(index, _)| *index);
-        let computed = self.pending.len() - failed.len();
-        let records: Vec<&CellRecord> = self.records.iter().flatten().collect();
-        let missing = self.records.len() - records.len();
-        let wall_seconds = clock.elapsed().as_secs_f64();
-        let table = if missing > 0 {
-            TableOutcome::Incomplete { missing }
-        } else {
-            let run = publish::Run {
-                code: &self.code,
-                jobs: options.jobs.get(),
-                started,
-                wall_seconds,
-                computed,
-                reused,
-            };
-            publish::publish(self.root, &self.plan, &records, run)?
-        };
-        Ok(Summary {
-            experiment: self.plan.config.experiment.clone(),
-            cells: self.plan.cells.len(),
-            computed,
-            reused,
-            failed: failed.into_iter().map(|(_, failure)| failure).collect(),
-            table,
-            wall_seconds,
-        })
-    }
-
-    /// Computes and stores the pending cells; returns the failed cells with their indices.
-    fn compute(
-        &mut self,
-        options: &RunOptions,
-        display: &Display,
-    ) -> Result<Vec<(usize, CellFailure)>> {
-        if self.pending.is_empty() {
-            return Ok(Vec::new());
-        }
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(self.workers(options))
-            .build()
-            .map_err(|error| Error::Computation {
-                what: format!("{} workers", options.jobs),
-                expected: "threads that can be started".to_owned(),
-                found: error.to_string(),
-                remedy: "use fewer workers: --jobs N".to_owned(),
-            })?;
-        let progress = display.start(&self.plan.config.experiment, self.pending.len());
-        let outcomes = Mutex::new(Vec::with_capacity(self.pending.len()));
-        let this = &*self;
-        // First in, first out: cells start in grid order, whatever the number of workers.
-        pool.scope_fifo(|scope| {
-            for &index in &this.pending {
-                let (progress, outcomes) = (&progress, &outcomes);
-                scope.spawn_fifo(move |_| {
-                    let cell = &this.plan.cells[index];
-                    progress.begin(&cell.address);
-                    let clock = Instant::now();
-                    let outcome = this
-                        .compute_one(cell)
-                        .map_err(|reason| CellFailure { address: cell.address.clone(), reason })
-                        .inspect_err(|failure| error!("cell {failure}"));
-                    progress.end(&cell.address, clock.elapsed().as_secs_f64());
-                    outcomes
-                        .lock()
-                        .unwrap_or_else(std::sync::PoisonError::into_inner)
-                        .push((index, outcome));
-                });
-            }
-        });
-        progress.finish();
-        let mut failed = Vec::new();
-        let outcomes = outcomes.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        for (index, outcome) in outcomes {
-            match outcome {
-                Ok(record) => self.records[index] = Some(record),
-                Err(failure) => failed.push((index, failure)),
+    display: &Display,
+    finished: impl FnMut(Result<Summary>) + Send,
+) -> Result<()> {
+    let finished = Mutex::new(finished);
+    let (alone, together): (Vec<_>, Vec<_>) =
+        prepared.into_iter().partition(|experiment| experiment.plan.config.one_at_a_time);
+    for (experiments, workers) in [(alone, 1), (together, options.jobs.get())] {
+        let runs: Vec<Run<'_>> =
+            experiments.into_iter().map(|prepared| Run::new(prepared, options, workers)).collect();
+        for run in &runs {
+            run.prepared.warn_of_other_code();
+            if run.prepared.pending.is_empty() {
+                locked(&finished)(run.finish());
             }
         }
-        Ok(failed)
+        compute(&runs, workers, display, &finished)?;
+    }
+    Ok(())
+}
+
+/// Computes the pending cells of all runs.
+fn compute<'a>(
+    runs: &[Run<'a>],
+    workers: usize,
+    display: &Display,
+    finished: &Mutex<impl FnMut(Result<Summary>) + Send>,
+) -> Result<()> {
+    let order = order(runs);
+    if order.is_empty() {
+        return Ok(());
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).build().map_err(|error| {
+        Error::Computation {
+            what: format!("{workers} workers"),
+            expected: "threads that can be started".to_owned(),
+            found: error.to_string(),
+            remedy: "use fewer workers: --jobs N".to_owned(),
+        }
+    })?;
+    let cost = order.iter().map(|&(run, cell)| run.prepared.costs[cell]).sum();
+    let progress = display.start(&label(runs), order.len(), cost);
+    // First in, first out: cells start in this order, whatever the number of workers.
+    pool.scope_fifo(|scope| {
+        for (run, index) in order {
+            let progress = &progress;
+            scope.spawn_fifo(move |_| {
+                let cell = &run.prepared.plan.cells[index];
+                progress.begin(&cell.address);
+                let clock = Instant::now();
+                let last = run.compute(index);
+                let seconds = clock.elapsed().as_secs_f64();
+                progress.end(&cell.address, seconds, run.prepared.costs[index]);
+                if last {
+                    let outcome = run.finish();
+                    locked(finished)(outcome);
+                }
+            });
+        }
+    });
+    progress.finish();
+    Ok(())
+}
+
+/// Returns the pending cells of all runs in the order in which they start.
+fn order<'r, 'a>(runs: &'r [Run<'a>]) -> Vec<(&'r Run<'a>, usize)> {
+    let mut order: Vec<(&Run<'_>, usize)> = runs
+        .iter()
+        .flat_map(|run| run.prepared.pending.iter().map(move |&index| (run, index)))
+        .collect();
+    // A stable sort: equal keys keep the order of the grids. Positive numbers are ordered as their
+    // bits.
+    order.sort_by_key(|&(run, index)| {
+        let cost = run.prepared.costs[index];
+        Reverse(if cost >= LONG_SECONDS { cost.to_bits() } else { 0 })
+    });
+    order
+}
+
+/// Returns the name of the progress: the experiment, or the number of experiments.
+fn label(runs: &[Run<'_>]) -> String {
+    let pending: Vec<&str> = runs
+        .iter()
+        .filter(|run| !run.prepared.pending.is_empty())
+        .map(|run| run.prepared.plan.config.experiment.as_str())
+        .collect();
+    match pending.as_slice() {
+        [experiment] => (*experiment).to_owned(),
+        several => format!("{} experiments", several.len()),
+    }
+}
+
+/// An experiment during the run.
+struct Run<'a> {
+    prepared: Prepared<'a>,
+    jobs: usize,
+    /// Whether cells are computed one at a time.
+    alone: bool,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// Results, in grid order.
+    records: Vec<Option<CellRecord>>,
+    /// Number of results found in the store.
+    reused: usize,
+    failed: Vec<(usize, CellFailure)>,
+    /// Number of cells that are not finished.
+    left: usize,
+    /// The start of the first cell.
+    started: Option<(String, Instant)>,
+}
+
+impl<'a> Run<'a> {
+    fn new(mut prepared: Prepared<'a>, options: &RunOptions, workers: usize) -> Self {
+        let records = std::mem::take(&mut prepared.records);
+        let state = State {
+            reused: records.iter().flatten().count(),
+            records,
+            failed: Vec::new(),
+            left: prepared.pending.len(),
+            started: None,
+        };
+        let (jobs, alone) = (options.jobs.get(), workers == 1);
+        Self { prepared, jobs, alone, state: Mutex::new(state) }
+    }
+
+    /// Computes and stores a cell; returns whether it was the last one.
+    fn compute(&self, index: usize) -> bool {
+        locked(&self.state).started.get_or_insert_with(|| (now(), Instant::now()));
+        let cell = &self.prepared.plan.cells[index];
+        let outcome = self
+            .compute_one(cell)
+            .map_err(|reason| CellFailure { address: cell.address.clone(), reason })
+            .inspect_err(|failure| error!("cell {failure}"));
+        let mut state = locked(&self.state);
+        match outcome {
+            Ok(record) => state.records[index] = Some(record),
+            Err(failure) => state.failed.push((index, failure)),
+        }
+        state.left -= 1;
+        state.left == 0
     }
 
     fn compute_one(&self, cell: &PlannedCell) -> Result<CellRecord> {
-        let config = self.plan.config;
+        let Prepared { plan, code, store, .. } = &self.prepared;
+        let config = plan.config;
         let mut rng = cell_rng(config.seed, &config.experiment, &cell.address);
         if self.alone {
             // The peak memory is then that of this cell plus memory that earlier cells retain.
@@ -287,43 +209,54 @@ impl Prepared<'_> {
         }
         let clock = Instant::now();
         // A panic in a dependency fails this cell, not the run.
-        let rows =
-            catch_unwind(AssertUnwindSafe(|| self.plan.experiment.run(&cell.cell, &mut rng)))
-                .map_err(|payload| {
-                    let found = format!("a panic: {}", panic_message(payload.as_ref()));
-                    Error::bug("the computation", "a result or an error", found)
-                })??;
+        let rows = catch_unwind(AssertUnwindSafe(|| plan.experiment.run(&cell.cell, &mut rng)))
+            .map_err(|payload| {
+            let found = format!("a panic: {}", panic_message(payload.as_ref()));
+            Error::bug("the computation", "a result or an error", found)
+        })??;
         let seconds = clock.elapsed().as_secs_f64();
         validate::rows(&rows)?;
         let record = CellRecord {
             address: cell.address.clone(),
             inputs: cell.inputs.clone(),
             params: cell.cell.params.clone(),
-            code: self.code.clone(),
+            code: code.clone(),
             finished: now(),
             seconds,
             peak_mb: peak_mb(),
             rows,
         };
-        self.store.write(cell, record.clone())?;
+        store.write(cell, record.clone())?;
         Ok(record)
     }
 
-    /// Warns of reused cells that other sources computed.
-    fn warn_of_other_code(&self) {
-        let other = self
-            .records
-            .iter()
-            .flatten()
-            .filter(|record| record.code.source != self.code.source)
-            .count();
-        if other > 0 {
-            warn!(
-                "{}: {other} reused cells were computed by other sources than this program's; \
-                 `--fresh` computes them again",
-                self.plan.config.experiment
-            );
-        }
+    /// Writes the table if every cell of the grid has a result.
+    fn finish(&self) -> Result<Summary> {
+        let Prepared { root, plan, code, pending, .. } = &self.prepared;
+        let mut state = locked(&self.state);
+        let mut failed = std::mem::take(&mut state.failed);
+        failed.sort_by_key(|(index, _)| *index);
+        let (started, clock) = state.started.take().unwrap_or_else(|| (now(), Instant::now()));
+        let computed = pending.len() - failed.len();
+        let wall_seconds = clock.elapsed().as_secs_f64();
+        let records: Vec<&CellRecord> = state.records.iter().flatten().collect();
+        let missing = state.records.len() - records.len();
+        let table = if missing > 0 {
+            TableOutcome::Incomplete { missing }
+        } else {
+            let (jobs, reused) = (self.jobs, state.reused);
+            let run = publish::Run { code, jobs, started, wall_seconds, computed, reused };
+            publish::publish(root, plan, &records, run)?
+        };
+        Ok(Summary {
+            experiment: plan.config.experiment.clone(),
+            cells: plan.cells.len(),
+            computed,
+            reused: state.reused,
+            failed: failed.into_iter().map(|(_, failure)| failure).collect(),
+            table,
+            wall_seconds,
+        })
     }
 }
 

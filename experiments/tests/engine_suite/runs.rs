@@ -1,10 +1,10 @@
 //! Tests that results do not depend on jobs, shards and order, and that no cell is computed twice.
 
-use experiments::config::Profile;
-use experiments::engine::{RunOptions, TableOutcome};
+use experiments::config::{self, Profile};
+use experiments::engine::{Display, ExperimentPlan, RunOptions, TableOutcome, prepare, run_all};
 use serde_json::Value;
 
-use crate::toy::{Project, Toy, jobs, only};
+use crate::toy::{CONFIG, Project, Toy, jobs, only};
 
 const TABLE: &str = "results/toy/one.csv";
 
@@ -46,8 +46,7 @@ fn numbers_keep_their_bits_in_the_store_and_the_table() {
     // Every cell is computed again from the documented stream.
     let config = project.config();
     let kinds = Toy::new().boxed();
-    let plan =
-        experiments::engine::ExperimentPlan::new(&config, &kinds, Profile::Standard).unwrap();
+    let plan = ExperimentPlan::new(&config, &kinds, Profile::Standard).unwrap();
     for (index, planned) in plan.cells.iter().enumerate() {
         let mut rng = experiments::engine::cell_rng(7, "toy/one", &planned.address);
         let rows = kinds[0].run(&planned.cell, &mut rng).unwrap();
@@ -91,6 +90,44 @@ fn bound_of_another_method_is_used_where_it_holds() {
             .filter(|line| line[4] == "formula")
             .all(|line| line[6].is_empty() && line[7].is_empty())
     );
+}
+
+/// Long cells of all experiments come first, by the times in the tables of the last run; then the
+/// others, in the order of the experiments and grids.
+#[test]
+fn the_longest_cells_start_first_across_experiments() {
+    let project = Project::new();
+    let toy = Toy { revision: 2, ..Toy::new() };
+    let two = CONFIG.replace("toy/one", "toy/two").replace("\"ann\", \"bob\", ", "\"zoe\", ");
+    project.write("configs/toy/two.toml", &two);
+    let rows = |name: &str, cells: &[(&str, f64)]| {
+        let rows: String = cells
+            .iter()
+            .map(|(cell, seconds)| format!("toy/{name}/name={cell},{seconds}\n"))
+            .collect();
+        project.write(&format!("results/toy/{name}.csv"), &format!("cell,seconds\n{rows}"));
+    };
+    rows("one", &[("dan/method=sum", 60.0), ("gus/method=sum", 5.0), ("bob/method=product", 40.0)]);
+    rows("two", &[("eve/method=product", 80.0), ("eve/method=product", 1.0)]);
+    let configs = ["one", "two"].map(|name| {
+        config::load(&project.root().join(format!("configs/toy/{name}.toml"))).unwrap()
+    });
+    let kinds = toy.boxed();
+    let plans = configs
+        .iter()
+        .map(|config| ExperimentPlan::new(config, &kinds, Profile::Standard).unwrap())
+        .collect();
+    let options = jobs(1);
+    let mut finished = Vec::new();
+    let prepared = prepare(project.root(), plans, &options).unwrap();
+    run_all(prepared, &options, &Display::plain(), |outcome| {
+        finished.push(outcome.unwrap().experiment);
+    })
+    .unwrap();
+    let computed = toy.computed.lock().unwrap();
+    assert_eq!(computed[..4], ["eve/product", "dan/sum", "bob/product", "ann/sum"]);
+    assert_eq!((computed[4].as_str(), computed.len()), ("ann/product", 14 + 12));
+    assert_eq!(finished, ["toy/one", "toy/two"]);
 }
 
 #[test]

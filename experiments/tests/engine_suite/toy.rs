@@ -9,7 +9,7 @@ use std::time::Duration;
 use experiments::columns::COSTS;
 use experiments::config::{self, Config, Profile};
 use experiments::datasets::Folders;
-use experiments::engine::{Display, ExperimentPlan, RunOptions, Summary, prepare};
+use experiments::engine::{Display, ExperimentPlan, RunOptions, Summary, prepare, run_all};
 use experiments::error::{Error, Result};
 use experiments::experiment::{Cell, Experiment, Row};
 use experiments::registry::{self, Kinds};
@@ -224,8 +224,10 @@ impl Project {
         let config = self.config();
         let kinds = toy.boxed();
         let plan = ExperimentPlan::new(&config, &kinds, profile)?;
-        let mut prepared = prepare(self.root(), vec![plan], options)?;
-        prepared.remove(0).run(options, &Display::plain())
+        let prepared = prepare(self.root(), vec![plan], options)?;
+        let mut summary = Vec::new();
+        run_all(prepared, options, &Display::plain(), |outcome| summary.push(outcome))?;
+        summary.remove(0)
     }
 
     /// Runs `toy/one` under the profile `standard`.
