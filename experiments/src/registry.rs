@@ -35,8 +35,9 @@ pub fn figures() -> Vec<Box<dyn FigureKind>> {
 /// Kinds that run on tables hold a clone of the catalogue.
 #[must_use]
 pub fn experiments(catalogue: &Catalogue) -> Vec<Box<dyn Experiment>> {
+    let selections = s2::Selections::default();
     vec![
-        Box::new(s1::StrategyErrors),
+        Box::new(s1::StrategyErrors::default()),
         Box::new(s1::SampledBound),
         Box::new(s1::LaplaceComparison),
         Box::new(s1::CheckedClaims),
@@ -47,10 +48,10 @@ pub fn experiments(catalogue: &Catalogue) -> Vec<Box<dyn Experiment>> {
         Box::new(s2::RelativeErrors::new(catalogue.clone())),
         Box::new(s2::ExampleMatrices),
         Box::new(s2::WorkedExample),
-        Box::new(s2::EigenComparison::default()),
-        Box::new(s2::EigenApproximations::default()),
+        Box::new(s2::EigenComparison { selections: selections.clone() }),
+        Box::new(s2::EigenApproximations { selections: selections.clone() }),
         Box::new(s2::LaplaceDesigns),
-        Box::new(s2::EigenClaims::default()),
+        Box::new(s2::EigenClaims { selections }),
         Box::new(s3::PlanClaims),
         Box::new(s3::PlanErrors::default()),
         Box::new(s3::DatasetPlans::default()),

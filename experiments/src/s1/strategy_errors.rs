@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Result;
 use crate::experiment::{CellOf, Certificate, Kind, Row};
 use crate::proved::GramBounds;
+use crate::remembered::Remembered;
 use crate::strategies::{SVD_BOUND, check_methods, check_workloads};
 
 /// Workloads × strategies: `total_error` at unit privacy cost, `ratio_to_svdb` and `queries`.
@@ -15,7 +16,19 @@ use crate::strategies::{SVD_BOUND, check_methods, check_workloads};
 /// `seconds` is the time of the selection. Every error has a lower bound: the one of the strategy's
 /// certificate or the SVD bound, whichever is larger.
 #[derive(Debug)]
-pub struct StrategyErrors;
+pub struct StrategyErrors {
+    /// Rows by workload and method: several tables have the same cells.
+    known: Remembered<(String, String), Vec<Row>>,
+}
+
+/// Maximum number of cached cells, more than one run needs.
+const MAX_KNOWN: usize = 1000;
+
+impl Default for StrategyErrors {
+    fn default() -> Self {
+        Self { known: Remembered::new(MAX_KNOWN) }
+    }
+}
 
 /// The grid.
 #[derive(Debug, Deserialize)]
@@ -56,34 +69,9 @@ impl Kind for StrategyErrors {
     }
 
     fn run(&self, method: &str, params: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
-        let workload = Workload::parse(&params.workload)?;
-        let gram = workload.gram()?;
-        let bound = strategy::svd_bound(&gram)?;
-        let mut rows = Vec::new();
-        if method == SVD_BOUND {
-            rows.push(Row::certified("total_error", bound, bound, 0.0));
-            rows.push(Row::certified("ratio_to_svdb", 1.0, 1.0, 0.0));
-        } else {
-            let selector = strategy::by_name(method)?;
-            let started = std::time::Instant::now();
-            let selection = selector.select(&gram)?;
-            let seconds = Some(started.elapsed().as_secs_f64());
-            let (lower, gap) = certificate(&selection, bound);
-            let error = Row::certified("total_error", selection.error, lower, gap);
-            let ratio =
-                Row::certified("ratio_to_svdb", selection.error / bound, lower / bound, gap);
-            let certificate = selection.proof.as_ref().map(Certificate::of);
-            rows.extend([Row { seconds, certificate, ..error }, Row { seconds, ..ratio }]);
-            rows.extend(selection.details.iter().map(|(name, value)| Row::new(*name, *value)));
-        }
-        // From 128 cells on, the number of all predicates exceeds `u128` and is stored as text.
-        match workload.count() {
-            matmech::workload::QueryCount::Exact(count) => {
-                rows.push(Row::new("queries", count as f64))
-            }
-            power => rows.push(Row::text("queries", power.to_string())),
-        }
-        Ok(rows)
+        let key = (params.workload.clone(), method.to_owned());
+        let rows = self.known.get(key, || rows(method, &params.workload))?;
+        Ok(rows.as_ref().clone())
     }
 
     fn prove(&self, _method: &str, params: Params, certificate: &Certificate) -> Result<Vec<Row>> {
@@ -99,6 +87,35 @@ pub(super) fn proved(bounds: &GramBounds) -> Vec<Row> {
         Row::proved("total_error", lower, error),
         Row::proved("ratio_to_svdb", lower / svd_bound, ratio),
     ]
+}
+
+/// Returns the rows of a method on a workload string.
+fn rows(method: &str, workload: &str) -> Result<Vec<Row>> {
+    let workload = Workload::parse(workload)?;
+    let gram = workload.gram()?;
+    let bound = strategy::svd_bound(&gram)?;
+    let mut rows = Vec::new();
+    if method == SVD_BOUND {
+        rows.push(Row::certified("total_error", bound, bound, 0.0));
+        rows.push(Row::certified("ratio_to_svdb", 1.0, 1.0, 0.0));
+    } else {
+        let selector = strategy::by_name(method)?;
+        let started = std::time::Instant::now();
+        let selection = selector.select(&gram)?;
+        let seconds = Some(started.elapsed().as_secs_f64());
+        let (lower, gap) = certificate(&selection, bound);
+        let error = Row::certified("total_error", selection.error, lower, gap);
+        let ratio = Row::certified("ratio_to_svdb", selection.error / bound, lower / bound, gap);
+        let certificate = selection.proof.as_ref().map(Certificate::of);
+        rows.extend([Row { seconds, certificate, ..error }, Row { seconds, ..ratio }]);
+        rows.extend(selection.details.iter().map(|(name, value)| Row::new(*name, *value)));
+    }
+    // From 128 cells on, the number of all predicates exceeds `u128` and is stored as text.
+    match workload.count() {
+        matmech::workload::QueryCount::Exact(count) => rows.push(Row::new("queries", count as f64)),
+        power => rows.push(Row::text("queries", power.to_string())),
+    }
+    Ok(rows)
 }
 
 /// Returns the best known lower bound on the error of a selection, and the relative gap to it.
@@ -129,14 +146,14 @@ mod tests {
             ("workloads = ['range:4']\nmethods = ['matrix:nowhere.npy']", "methods[0]"),
             ("workloads = ['range:4']\nmethods = ['identity']\ntrials = 3", "trials"),
         ] {
-            let error = Experiment::cells(&StrategyErrors, &grid(text)).unwrap_err();
+            let error = Experiment::cells(&StrategyErrors::default(), &grid(text)).unwrap_err();
             assert_eq!(error.key(), key, "{error}");
         }
     }
 
     #[test]
     fn rows_hold_error_ratio_and_certificate() {
-        let kind: &dyn Experiment = &StrategyErrors;
+        let kind: &dyn Experiment = &StrategyErrors::default();
         let cells = kind
             .cells(&grid("workloads = ['range:16']\nmethods = ['svd-bound', 'optimal', 'wavelet']"))
             .unwrap();

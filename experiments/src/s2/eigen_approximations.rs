@@ -24,7 +24,8 @@ const COMPETITOR: &str = "competitor";
 /// strategies have a cell at every point, for the lines of the figure.
 #[derive(Debug, Default)]
 pub struct EigenApproximations {
-    selections: Selections,
+    /// The selections, shared by the kinds of S2.
+    pub selections: Selections,
 }
 
 /// The grid.

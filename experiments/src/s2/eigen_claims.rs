@@ -12,7 +12,8 @@ use crate::strategies::{SVD_BOUND, check_methods, check_workload};
 /// One cell per claim; its rows state what holds, with the underlying numbers.
 #[derive(Debug, Default)]
 pub struct EigenClaims {
-    selections: Selections,
+    /// The selections, shared by the kinds of S2.
+    pub selections: Selections,
 }
 
 /// A workload and the strategies that are compared with Eigen-Design on it.

@@ -1,10 +1,9 @@
 //! Root mean square errors of Eigen-Design and its competitors on workloads (S2, Sec. 5).
 
-use matmech::workload::Workload;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
-use super::selections::{EIGEN_DESIGN, Outcome, Selections, inverse_privacy_cost, select};
+use super::selections::{EIGEN_DESIGN, Outcome, Selections, inverse_privacy_cost};
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Certificate, Kind, Row};
 use crate::proved::GramBounds;
@@ -22,7 +21,8 @@ use crate::strategies::{SVD_BOUND, check_methods, check_workloads};
 /// of the library check this).
 #[derive(Debug, Default)]
 pub struct EigenComparison {
-    selections: Selections,
+    /// The selections, shared by the kinds of S2.
+    pub selections: Selections,
 }
 
 /// The grid.
@@ -98,7 +98,7 @@ impl Kind for EigenComparison {
         let mut outcomes = vec![Outcome::clone(&first)];
         if ![SVD_BOUND, EIGEN_DESIGN, "optimal"].contains(&method) {
             for seed in 2..=permutations {
-                outcomes.push(select(&Workload::parse(&name(seed))?, method)?);
+                outcomes.push(Outcome::clone(&*self.selections.of(&name(seed), method)?));
             }
         }
         let over_all = |value: &dyn Fn(&Outcome) -> f64| {

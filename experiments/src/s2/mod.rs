@@ -17,4 +17,5 @@ pub use eigen_comparison::EigenComparison;
 pub use example_matrices::ExampleMatrices;
 pub use laplace_designs::LaplaceDesigns;
 pub use relative_errors::RelativeErrors;
+pub use selections::Selections;
 pub use worked_example::WorkedExample;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use matmech::privacy::{Guarantee, PrivacyBudget};
 use matmech::strategy::{self, Selection};
-use matmech::workload::Workload;
+use matmech::workload::{Gram, Workload};
 
 use crate::error::Result;
 use crate::experiment::Certificate;
@@ -46,18 +46,32 @@ impl Outcome {
     }
 }
 
-/// Maximum number of cached outcomes, more than one run needs.
-const MAX_OUTCOMES: usize = 1000;
+/// Maximum number of cached outcomes and bounds, more than one run needs.
+const MAX_OUTCOMES: usize = 4000;
 
-/// A cache of selections that several cells need.
+/// Maximum number of cached Gram matrices of workloads, up to 34 MB each.
+const MAX_GRAMS: usize = 4;
+
+/// A cache of selections that several cells need. Clones share it.
 ///
 /// Values do not depend on the order of requests. Seconds are those of the one computed selection.
+#[derive(Debug, Clone)]
+pub struct Selections(Arc<Caches>);
+
 #[derive(Debug)]
-pub(super) struct Selections(Remembered<(String, String), Outcome>);
+struct Caches {
+    outcomes: Remembered<(String, String), Outcome>,
+    svd_bounds: Remembered<String, f64>,
+    grams: Remembered<String, (Gram, f64)>,
+}
 
 impl Default for Selections {
     fn default() -> Self {
-        Selections(Remembered::new(MAX_OUTCOMES))
+        Selections(Arc::new(Caches {
+            outcomes: Remembered::new(MAX_OUTCOMES),
+            svd_bounds: Remembered::new(MAX_OUTCOMES),
+            grams: Remembered::new(MAX_GRAMS),
+        }))
     }
 }
 
@@ -68,30 +82,32 @@ impl Selections {
     ///
     /// # Errors
     /// Returns an error if the workload or the method is invalid, or the selection fails.
-    pub fn of(&self, workload: &str, method: &str) -> Result<Arc<Outcome>> {
-        self.0.get((workload.to_owned(), method.to_owned()), || {
-            select(&Workload::parse(workload)?, method)
-        })
+    pub(super) fn of(&self, workload: &str, method: &str) -> Result<Arc<Outcome>> {
+        let key = (workload.to_owned(), method.to_owned());
+        self.0.outcomes.get(key, || self.select(workload, method))
     }
-}
 
-/// Selects a strategy, without the cache.
-pub(super) fn select(workload: &Workload, method: &str) -> Result<Outcome> {
-    let gram = workload.gram()?;
-    let svd_bound = strategy::svd_bound(&gram)?;
-    let queries = workload.count().as_f64();
-    if method == SVD_BOUND {
-        let (error, lower, seconds, details) = (svd_bound, svd_bound, 0.0, Vec::new());
-        let certificate = None;
-        return Ok(Outcome { error, lower, svd_bound, queries, seconds, details, certificate });
+    fn select(&self, text: &str, method: &str) -> Result<Outcome> {
+        let problem = self.0.grams.get(text.to_owned(), || {
+            let workload = Workload::parse(text)?;
+            Ok((workload.gram()?, workload.count().as_f64()))
+        })?;
+        let (gram, queries) = (&problem.0, problem.1);
+        let svd_bound =
+            *self.0.svd_bounds.get(text.to_owned(), || Ok(strategy::svd_bound(gram)?))?;
+        if method == SVD_BOUND {
+            let (error, lower, seconds, details) = (svd_bound, svd_bound, 0.0, Vec::new());
+            let certificate = None;
+            return Ok(Outcome { error, lower, svd_bound, queries, seconds, details, certificate });
+        }
+        let selector = strategy::by_name(method)?;
+        let started = Instant::now();
+        let Selection { error, certificate, proof, details, .. } = selector.select(gram)?;
+        let seconds = started.elapsed().as_secs_f64();
+        let lower = certificate.map_or(svd_bound, |c| c.lower_bound.max(svd_bound)).min(error);
+        let certificate = proof.as_ref().map(Certificate::of);
+        Ok(Outcome { error, lower, svd_bound, queries, seconds, details, certificate })
     }
-    let selector = strategy::by_name(method)?;
-    let started = Instant::now();
-    let Selection { error, certificate, proof, details, .. } = selector.select(&gram)?;
-    let seconds = started.elapsed().as_secs_f64();
-    let lower = certificate.map_or(svd_bound, |c| c.lower_bound.max(svd_bound)).min(error);
-    let certificate = proof.as_ref().map(Certificate::of);
-    Ok(Outcome { error, lower, svd_bound, queries, seconds, details, certificate })
 }
 
 /// Returns 1/β = 2 ln(2/δ)/ε² for the classical calibration.
