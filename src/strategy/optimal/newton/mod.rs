@@ -143,13 +143,20 @@ impl<'a> Curvature<'a> {
                     .zip(spectrum.y.axis_chunks_iter(Axis(1), CHUNK))
             };
             for (x, y) in chunks() {
-                let scaled = &y * &x.insert_axis(Axis(0));
+                let mut scaled = y.as_standard_layout().into_owned();
+                scaled.rows_mut().into_iter().for_each(|mut row| row *= &x);
                 inner += &linalg::matmul(scaled.view(), y.t());
             }
             inner *= weights;
             for ((_, y), columns) in chunks().zip(columns.chunks(CHUNK)) {
-                let outer = linalg::matmul(inner.view(), y) * y;
-                for (&o, sum) in columns.iter().zip(outer.sum_axis(Axis(0))) {
+                let outer = linalg::matmul(inner.view(), y);
+                let mut sums = vec![0.0; columns.len()];
+                for (outer, y) in outer.rows().into_iter().zip(y.rows()) {
+                    sums.iter_mut()
+                        .zip(outer.iter().zip(y))
+                        .for_each(|(sum, (a, b))| *sum += a * b);
+                }
+                for (&o, sum) in columns.iter().zip(sums) {
                     out[o] += scale * sum;
                 }
             }
