@@ -132,8 +132,8 @@ impl SearchOptions {
 /// attributes in the same role, exact gradients by the envelope theorem, and warm starts of the
 /// solves. The starts are the uniform measure and the measures of the one-attribute optima. For at
 /// most 10 attributes the measure of HDMM's Kronecker strategy is a third start; it is also a
-/// candidate itself, because it may have negative weights. For joint queries, starts that descend
-/// towards a better one are dropped.
+/// candidate itself, because it may have negative weights. For joint queries that are not solved by
+/// rows, starts that descend towards a better one are dropped.
 ///
 /// The error is at most that of [`QuerySmasher`](super::QuerySmasher): the uniform measure is used
 /// if the search finds none better. The class of strategies contains every Kronecker strategy, and
