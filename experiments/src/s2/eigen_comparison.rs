@@ -1,5 +1,6 @@
 //! Root mean square errors of Eigen-Design and its competitors on workloads (S2, Sec. 5).
 
+use matmech::workload::Workload;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
