@@ -296,8 +296,8 @@ def long_bounds(workload, n, objective, arrays):
     for i in range(n - 1, -1, -1):
         after = p[i] + (after * squares[i + 1] if i + 1 < n else 0)
         trace += m[i] * after
-    h = 0.3
-    x = np.sqrt(trace) * np.exp(h * np.arange(-130, 90))
+    h = 0.4  # the error of the trapezoidal rule in ln x is about exp(-π²/h)
+    x = np.sqrt(trace) * np.exp(h * np.arange(-58, 30))
     t = x ** -2
     s, d, total = np.zeros(len(t)), np.zeros(len(t)), np.zeros(len(t))
     y = np.ones(len(t))
@@ -310,7 +310,9 @@ def long_bounds(workload, n, objective, arrays):
         total += (p[i] * (s + t * d)) / y
     integrand = t * total
     unit = 1 if prefix else 2 / (n + 1)  # the mean over the queries
-    return unit * ((2 / np.pi) * (h * x * integrand).sum()) ** 2
+    # Below the first node the integrand is n, beyond the last it falls as 1/x².
+    tails = (n * x[0] + integrand[-1] * x[-1]) / (np.exp(h) - 1)
+    return unit * (2 / np.pi * h * ((x * integrand).sum() + tails)) ** 2
 
 # Rows of every kind of table.
 def strategy_bounds(row, arrays, rows):
