@@ -122,38 +122,46 @@ def normalised(weights):
 def lower_bound(root, mu):
     return np.linalg.norm(root * np.sqrt(mu), "nuc") ** 2
 
-def strategy_error(root, mu):
-    """The error of V = RᵀK^(-1/2)R, K = R diag(mu) Rᵀ, scaled to maximum diagonal 1."""
+def bounds_at(root, mu):
+    """The lower bound, and the error of V = RᵀK^(-1/2)R, K = R diag(mu) Rᵀ, at maximum diagonal 1."""
     left, s, _ = np.linalg.svd(root * np.sqrt(mu), full_matrices=False)
     kept = s > 1e-12 * s[0]
     largest = (((left.T @ root)[kept] ** 2) / s[kept, None]).sum(axis=0).max()
-    return s[kept].sum() * largest
+    return s.sum() ** 2, s[kept].sum() * largest
 
 def both_bounds(roots, arrays, prefix=""):
     """Lower bound and strategy's error, as products over Kronecker factors."""
     lower, error, known = 1.0, 1.0, {}
     for k, root in enumerate(roots):
         dual = normalised(arrays[f"{prefix}dual.cells.{k}"])
-        weights = normalised(arrays.get(f"{prefix}strategy.cells.{k}", dual))
+        name = f"{prefix}strategy.cells.{k}"
+        weights = normalised(arrays[name]) if name in arrays else dual
         assert dual.shape == weights.shape == (root.shape[1],), "another number of cells"
         key = (id(root), dual.tobytes(), weights.tobytes())
         if key not in known:
-            known[key] = lower_bound(root, dual), strategy_error(root, weights)
+            first = bounds_at(root, dual)
+            second = first if weights is dual else bounds_at(root, weights)
+            known[key] = first[0], second[1]
         lower, error = lower * known[key][0], error * known[key][1]
     return lower, error
 
-SVD_BOUNDS = {}
+GRAM_BOUNDS = {}
 
-def gram_bounds(workload, arrays, dense):
+def shared(known, names, arrays, compute):
+    """Computes what many rows share once."""
+    key = names, tuple((name, array.tobytes()) for name, array in sorted(arrays.items()))
+    if key not in known:
+        known[key] = compute()
+    return known[key]
+
+def gram_bounds(workload, arrays):
     """Lower bound, strategy's error or None, SVD bound, number of queries."""
     if not arrays and workload.startswith("permuted-"):
         workload = workload.removeprefix("permuted-")  # does not change the SVD bound
     grams, queries = factors(workload)
     roots = [root_of(gram) for gram in grams]
-    if workload not in SVD_BOUNDS:
-        known = {id(r): lower_bound(r, np.full(r.shape[1], 1 / r.shape[1])) for r in roots}
-        SVD_BOUNDS[workload] = np.prod([known[id(r)] for r in roots])
-    svd = SVD_BOUNDS[workload]
+    known = {id(r): lower_bound(r, np.full(r.shape[1], 1 / r.shape[1])) for r in roots}
+    svd = np.prod([known[id(r)] for r in roots])
     if "dual.cells.0" not in arrays:
         return svd, None, svd, queries
     lower, error = both_bounds(roots, arrays)
@@ -288,8 +296,8 @@ def long_bounds(workload, n, objective, arrays):
     for i in range(n - 1, -1, -1):
         after = p[i] + (after * squares[i + 1] if i + 1 < n else 0)
         trace += m[i] * after
-    h = 0.3
-    x = np.sqrt(trace) * np.exp(h * np.arange(-130, 90))
+    h = 0.4  # the error of the trapezoidal rule in ln x is about exp(-π²/h)
+    x = np.sqrt(trace) * np.exp(h * np.arange(-58, 30))
     t = x ** -2
     s, d, total = np.zeros(len(t)), np.zeros(len(t)), np.zeros(len(t))
     y = np.ones(len(t))
@@ -302,11 +310,14 @@ def long_bounds(workload, n, objective, arrays):
         total += (p[i] * (s + t * d)) / y
     integrand = t * total
     unit = 1 if prefix else 2 / (n + 1)  # the mean over the queries
-    return unit * ((2 / np.pi) * (h * x * integrand).sum()) ** 2
+    # Below the first node the integrand is n, beyond the last it falls as 1/x².
+    tails = (n * x[0] + integrand[-1] * x[-1]) / (np.exp(h) - 1)
+    return unit * (2 / np.pi * h * ((x * integrand).sum() + tails)) ** 2
 
 # Rows of every kind of table.
 def strategy_bounds(row, arrays, rows):
-    lower, error, svd, queries = gram_bounds(row["workload"], arrays, False)
+    lower, error, svd, queries = shared(
+        GRAM_BOUNDS, row["workload"], arrays, lambda: gram_bounds(row["workload"], arrays))
     if row["workload"] == "fig1b" and row["method"] == SVD:
         lower = svd
     if row["workload"] == "fig1b" and row["method"] != "optimal":
@@ -327,11 +338,8 @@ KNOWN = {}
 def bounds_of(row, arrays, certificates, table):
     kind = table[0].keys()
     if "participation" in kind:
-        key = tuple(row[k] for k in ("workload", "objective", "participation")) + tuple(
-            (name, array.tobytes()) for name, array in sorted(arrays.items()))
-        if key not in KNOWN:
-            KNOWN[key] = problem_bounds(row, arrays)
-        return KNOWN[key]
+        names = tuple(row[k] for k in ("workload", "objective", "participation"))
+        return shared(KNOWN, names, arrays, lambda: problem_bounds(row, arrays))
     if "d" in kind or "dataset" in kind:
         return plan_bounds(row, arrays, certificates)
     if row["metric"] == "l1_error":
