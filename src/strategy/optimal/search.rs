@@ -43,8 +43,8 @@ impl Bounds {
         if better && point.upper_bound().is_finite() {
             self.upper = Some(point.clone());
         }
-        self.interrupted |= !goes_on(self.evaluations, self.lower, self.upper_bound())
-            && self.upper.is_some();
+        self.interrupted |=
+            !goes_on(self.evaluations, self.lower, self.upper_bound()) && self.upper.is_some();
     }
 
     /// Returns whether the gap is closed or the observer ended the iteration.
