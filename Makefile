@@ -8,7 +8,7 @@
 SHELL := /bin/sh
 .SUFFIXES:
 .DEFAULT_GOAL := help
-.PHONY: help build program reproduce beyond all-results quick figures verify data test test-lapack bench archive lint doc clean rust lint-tools
+.PHONY: help build program reproduce beyond all-results quick figures verify data test python test-lapack bench archive lint doc clean rust lint-tools
 
 PROFILE ?= standard
 JOBS ?=
@@ -31,7 +31,8 @@ QUICK_COST       := 2 min, 670 MB
 FIGURES_COST     := 4 s, 50 MB
 VERIFY_COST      := a few seconds
 DATA_COST        := 11 MB to download
-TEST_COST        := 5 min, 1.7 GB
+TEST_COST        := 6 min, 1.7 GB
+PYTHON_COST      := 1 min
 TEST_LAPACK_COST := 1 min, after a separate build of 2 min
 BENCH_COST       := 9 min, 1.1 GB
 LINT_COST        := 20 s, after checking the dependencies once (3 min)
@@ -54,6 +55,7 @@ help:
 	@echo '  make verify        check results against their provenance, without computing         $(VERIFY_COST)'
 	@echo '  make data          find or download the public data sets, and verify them            $(DATA_COST)'
 	@echo '  make test          all tests                                                         $(TEST_COST)'
+	@echo '  make python        the wheel of the Python package, in target/wheels                 $(PYTHON_COST)'
 	@echo '  make test-lapack   cross-checks with OpenBLAS and the SDP cone of Clarabel           $(TEST_LAPACK_COST)'
 	@echo '  make bench         benchmarks of the kernels, one thread                             $(BENCH_COST)'
 	@echo '  make archive       sources, results, figures and metadata of the commit, to target/  $(ARCHIVE_COST)'
@@ -97,11 +99,15 @@ data: program
 test: rust
 	@skipped="$$(mktemp)"; trap 'rm -f "$$skipped"' EXIT; \
 	MATMECH_PYTHON="$$(sh scripts/python-with-numpy.sh)" MATMECH_SKIPPED="$$skipped" \
-		$(CARGO) test --release --locked --workspace; status=$$?; \
+		$(CARGO) test --release --locked --workspace --exclude matmech-python; status=$$?; \
 	if [ -s "$$skipped" ]; then \
 		echo 'skipped, because there is no Python with NumPy (set MATMECH_PYTHON to one):'; \
 		sort -u "$$skipped" | sed 's/^/  /'; \
 	fi; exit $$status
+	CARGO='$(CARGO)' sh scripts/python.sh test
+
+python: rust
+	@CARGO='$(CARGO)' sh scripts/python.sh wheel
 
 # One BLAS thread, because tests already run in parallel.
 test-lapack: rust

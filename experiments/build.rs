@@ -12,11 +12,12 @@ use std::process::Command;
 
 use sha2::{Digest, Sha256};
 
-/// Parts of this crate that only read results and report on them, and of the library what only its
-/// command uses. Everything else decides values: experiments and the engine, and no less the data
-/// sets (how records are read), the configs (which cells there are) and the statistics.
-const NOT_COMPUTING: [(&str, &[&str]); 2] = [
-    ("src", &["cli", "main.rs", "release"]),
+/// Parts of this crate that only read results and report on them, and what only the command and the
+/// Python package use. Everything else decides values: experiments and the engine, and no less the
+/// data sets (how records are read), the configs (which cells there are) and the statistics.
+const NOT_COMPUTING: [(&str, &[&str]); 3] = [
+    ("src", &["cli", "commands", "main.rs", "release"]),
+    ("python", &["Cargo.toml", "src"]),
     (
         "experiments/src",
         &["cli", "compare", "figures", "main.rs", "pages", "pages.rs", "printed.rs", "verify"],

@@ -30,6 +30,7 @@ compare 'the programs' --workspace -e normal,build
 compare 'tests of matmech' -p matmech -e normal,build,dev
 compare 'tests of matmech-linalg' -p matmech-linalg -e normal,build,dev
 compare 'tests of experiments' -p experiments -e normal,build,dev
+compare 'the Python package' -p matmech-python -e normal,build
 compare 'the program reproduce' -p experiments -e normal,build
 
 if [ "$failed" -ne 0 ]; then

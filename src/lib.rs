@@ -63,6 +63,8 @@
 
 pub mod access;
 pub mod call;
+#[doc(hidden)]
+pub mod commands;
 pub mod data;
 pub mod domain;
 pub mod durable;
@@ -74,6 +76,7 @@ pub mod matrix_file;
 pub mod mechanism;
 pub mod planner;
 pub mod privacy;
+pub mod progress;
 pub mod release;
 pub mod residual;
 pub mod schema;

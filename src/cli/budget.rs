@@ -2,8 +2,8 @@
 
 use clap::Args;
 
-use matmech::Error;
-use matmech::privacy::{Guarantee, PrivacyBudget, PrivacyCost, Rho, fine_noise};
+use matmech::commands::budget::Budget;
+use matmech::privacy::{PrivacyBudget, Rho};
 
 /// The total privacy budget, in exactly one notion.
 #[derive(Debug, Args)]
@@ -45,46 +45,19 @@ pub(super) struct BudgetArguments {
 }
 
 impl BudgetArguments {
-    /// Returns the budget for adding or removing one record.
-    pub(super) fn budget(&self) -> anyhow::Result<PrivacyBudget> {
-        let guarantee = match (self.privacy_cost, self.epsilon.zip(self.delta), self.rho, self.mu) {
-            (Some(cost), ..) => {
-                Guarantee::ZeroConcentrated { rho: PrivacyCost::new(cost)?.rho().get() }
-            }
-            (None, Some((epsilon, delta)), ..) => Guarantee::ApproximateAnalytic { epsilon, delta },
-            (None, None, Some(rho), _) => Guarantee::ZeroConcentrated { rho },
-            (None, None, None, Some(mu)) => Guarantee::GaussianDp { mu },
-            (None, None, None, None) => {
-                anyhow::bail!(
-                    "no budget given; use --rho, --epsilon with --delta, --mu or --privacy-cost"
-                )
-            }
-        };
-        Ok(guarantee.into())
+    fn given(&self) -> Budget {
+        let BudgetArguments { privacy_cost, epsilon, delta, rho, mu } = *self;
+        Budget { privacy_cost, epsilon, delta, rho, mu }
     }
 
-    /// Returns ρ for a private release. (ε, δ) is converted for fine discrete Gaussian noise.
-    ///
-    /// # Errors
-    /// Invalid parameters, or `--mu`: discrete noise has no accounting in Gaussian DP.
-    pub(super) fn rho(&self) -> anyhow::Result<Rho> {
-        if let Some(mu) = self.mu {
-            let remedy = "use --rho, or --epsilon and --delta";
-            let expected = "a budget of zero-concentrated or (epsilon, delta)-differential privacy";
-            return Err(Error::bad_input(
-                "option --mu of a release",
-                expected,
-                mu.to_string(),
-                remedy,
-            )
-            .into());
-        }
-        match self.epsilon.zip(self.delta) {
-            Some((epsilon, delta)) => {
-                Ok(fine_noise::rho_of_approximate_rounded_down(epsilon, delta)?)
-            }
-            None => Ok(self.budget()?.rho()?),
-        }
+    /// Returns the budget for adding or removing one record.
+    pub(super) fn budget(&self) -> matmech::Result<PrivacyBudget> {
+        self.given().budget()
+    }
+
+    /// Returns ρ for a private release.
+    pub(super) fn rho(&self) -> matmech::Result<Rho> {
+        self.given().rho()
     }
 
     /// Returns δ if it was given.

@@ -2,23 +2,17 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use clap::Args;
-use ndarray::Array2;
-use serde::Serialize;
 
 use super::output;
 use super::solve::kind_of_error;
 use matmech::Error;
-use matmech::matrix_file;
-use matmech::privacy::Neighbours;
-use matmech::strategy::participation::Sensitivity;
+use matmech::commands::certify::{CertifyReport, certify};
 use matmech::strategy::{
-    Certificate, DualVector, Objective, Optimal, OptimalOptions, Participation, Problem,
-    ProblemDual, Status, Strategy, read_kronecker,
+    Objective, Optimal, OptimalOptions, Participation, Problem, read_kronecker,
 };
-use matmech::workload::{QueryCount, Workload};
+use matmech::workload::Workload;
 
 /// Arguments of `matmech certify`.
 #[derive(Debug, Args)]
@@ -55,84 +49,6 @@ pub(super) struct CertifyCommand {
     save_dual: Option<PathBuf>,
 }
 
-/// The output of `certify --json`. Errors are squared errors at unit privacy cost, as the objective
-/// combines them; for `mean` they are totals over the workload.
-#[derive(Debug, Serialize)]
-struct Report {
-    workload: String,
-    cells: usize,
-    queries: QueryCount,
-    strategy: String,
-    strategy_queries: usize,
-    rank: usize,
-    condition: f64,
-    objective: String,
-    participation: String,
-    /// The largest column norm; for repeated participation, the largest change of the answers.
-    sensitivity: f64,
-    /// `exact`, or the name of the upper bound.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sensitivity_kind: Option<&'static str>,
-    error: f64,
-    svd_bound: f64,
-    /// error / svd_bound
-    ratio: f64,
-    /// Certified: the error of every strategy is at least this.
-    lower_bound: f64,
-    /// The smallest known error: of this strategy or of the best one that the solver found.
-    upper_bound: f64,
-    /// upper_bound / lower_bound − 1, the uncertainty of the optimum.
-    gap: f64,
-    /// error / upper_bound − 1
-    at_least_above_optimum: f64,
-    /// error / lower_bound − 1
-    at_most_above_optimum: f64,
-    iterations: usize,
-    status: Status,
-    /// The neighbouring tables of the sensitivity.
-    neighbours: Neighbours,
-    seconds: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dual: Option<PathBuf>,
-    details: serde_json::Map<String, serde_json::Value>,
-}
-
-/// What [`Optimal::assess`] and [`Optimal::assess_for`] have in common.
-struct Numbers {
-    rank: usize,
-    condition: f64,
-    sensitivity: Sensitivity,
-    error: f64,
-    svd_bound: f64,
-    lower_bound: f64,
-    upper_bound: f64,
-    certificate: Certificate,
-}
-
-/// The dual weights, by the problem.
-enum Dual {
-    Cells(DualVector),
-    Problem(ProblemDual),
-}
-
-impl Dual {
-    fn write(&self, path: &Path) -> matmech::Result<()> {
-        match self {
-            Dual::Cells(dual) => matrix_file::write_npy_vector(path, &dual.over_cells()?),
-            Dual::Problem(dual) => {
-                let queries = Array2::from_shape_fn((1, dual.query_weights.len()), |(_, q)| {
-                    dual.query_weights[q]
-                });
-                let mut arrays = vec![("step_weights", dual.step_weights.view().into_dyn())];
-                if !queries.is_empty() {
-                    arrays.push(("query_weights", queries.view().into_dyn()));
-                }
-                matrix_file::write_npz(path, &arrays)
-            }
-        }
-    }
-}
-
 impl CertifyCommand {
     pub(super) fn run(&self) -> anyhow::Result<()> {
         let options =
@@ -144,15 +60,13 @@ impl CertifyCommand {
         }
         let paths: Vec<&Path> = self.strategy.iter().map(PathBuf::as_path).collect();
         let strategy = read_kronecker(&paths, workload.shape())?;
-        let started = Instant::now();
         let (objective, participation) = (self.objective, self.participation);
         let problem = Problem { workload: &workload, objective, participation };
-        let (numbers, dual) = assess(&optimal, &strategy, &problem)?;
-        let seconds = started.elapsed().as_secs_f64();
+        let (mut report, dual) = certify(&optimal, &strategy, &problem)?;
         if let Some(path) = &self.save_dual {
             dual.write(path)?;
+            report.dual = Some(path.clone());
         }
-        let report = self.report(&problem, &strategy, &numbers, seconds)?;
         output::write(&report, self.json, |out, report| print(out, report, &problem))
     }
 
@@ -170,89 +84,13 @@ impl CertifyCommand {
             )),
         }
     }
-
-    fn report(
-        &self,
-        problem: &Problem<'_>,
-        strategy: &Strategy,
-        numbers: &Numbers,
-        seconds: f64,
-    ) -> matmech::Result<Report> {
-        let workload = problem.workload;
-        let mut strategy_queries = 1;
-        for factor in strategy.factors() {
-            strategy_queries *= factor.queries()?.nrows();
-        }
-        let mut details = serde_json::Map::new();
-        if workload.query_weight() != 1.0 {
-            details.insert("query_weight".into(), serde_json::json!(workload.query_weight()));
-        }
-        Ok(Report {
-            workload: workload.name().to_string(),
-            cells: workload.cells(),
-            queries: workload.count(),
-            strategy: strategy.name().to_string(),
-            strategy_queries,
-            rank: numbers.rank,
-            condition: numbers.condition,
-            objective: problem.objective.to_string(),
-            participation: problem.participation.to_string(),
-            sensitivity: numbers.sensitivity.squared.sqrt(),
-            sensitivity_kind: (problem.participation != Participation::Single)
-                .then_some(numbers.sensitivity.bound.unwrap_or("exact")),
-            error: numbers.error,
-            svd_bound: numbers.svd_bound,
-            ratio: numbers.error / numbers.svd_bound,
-            lower_bound: numbers.lower_bound,
-            upper_bound: numbers.upper_bound,
-            gap: numbers.upper_bound / numbers.lower_bound - 1.0,
-            at_least_above_optimum: numbers.error / numbers.upper_bound - 1.0,
-            at_most_above_optimum: numbers.error / numbers.lower_bound - 1.0,
-            iterations: numbers.certificate.iterations,
-            status: numbers.certificate.status,
-            neighbours: Neighbours::default(),
-            seconds,
-            dual: self.save_dual.clone(),
-            details,
-        })
-    }
 }
 
-/// Compares a strategy with the optimum of a problem.
-fn assess(
-    optimal: &Optimal,
-    strategy: &Strategy,
+fn print(
+    out: &mut dyn Write,
+    report: &CertifyReport,
     problem: &Problem<'_>,
-) -> matmech::Result<(Numbers, Dual)> {
-    if problem.is_default() {
-        let found = optimal.assess(strategy, problem.workload)?;
-        let numbers = Numbers {
-            rank: found.rank,
-            condition: found.condition,
-            sensitivity: problem.sensitivity(strategy)?,
-            error: found.error,
-            svd_bound: found.svd_bound,
-            lower_bound: found.lower_bound,
-            upper_bound: found.upper_bound,
-            certificate: found.certificate,
-        };
-        return Ok((numbers, Dual::Cells(found.dual)));
-    }
-    let found = optimal.assess_for(strategy, problem)?;
-    let numbers = Numbers {
-        rank: found.rank,
-        condition: found.condition,
-        sensitivity: found.sensitivity,
-        error: found.error,
-        svd_bound: found.svd_bound,
-        lower_bound: found.lower_bound,
-        upper_bound: found.upper_bound,
-        certificate: found.certificate,
-    };
-    Ok((numbers, Dual::Problem(found.dual)))
-}
-
-fn print(out: &mut dyn Write, report: &Report, problem: &Problem<'_>) -> std::io::Result<()> {
+) -> std::io::Result<()> {
     writeln!(
         out,
         "workload     {} ({} cells, {} queries)",

@@ -4,12 +4,11 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use serde::Serialize;
 
 use super::budget::BudgetArguments;
 use super::output;
-use super::release::{DELTA, UnitArguments, WaitingArguments};
-use matmech::privacy::{PrivacyUnit, Rho, fine_noise};
+use super::release::{UnitArguments, WaitingArguments};
+use matmech::commands::ledger::LedgerReport;
 use matmech::release::{Ledger, as_in_json};
 
 /// Arguments of `matmech ledger`.
@@ -50,19 +49,6 @@ enum Action {
     },
 }
 
-#[derive(Debug, Serialize)]
-struct Report {
-    total_rho: f64,
-    spent_rho: f64,
-    /// ε of all reservations together, rounded up.
-    spent_epsilon: f64,
-    delta: f64,
-    left_rho: f64,
-    unit: PrivacyUnit,
-    reservations: usize,
-    unsettled: usize,
-}
-
 impl LedgerCommand {
     pub(super) fn run(&self) -> anyhow::Result<()> {
         let (ledger, delta, json) = match &self.action {
@@ -73,23 +59,7 @@ impl LedgerCommand {
                 (Ledger::open(ledger, waiting.waiting())?, *delta, json)
             }
         };
-        let balance = ledger.balance()?;
-        let delta = delta.or(balance.delta).unwrap_or(DELTA);
-        // `Rho` must be positive: nothing spent means ε = 0.
-        let spent_epsilon = match Rho::new(balance.spent) {
-            Ok(spent) => fine_noise::epsilon_rounded_up(spent, delta)?,
-            Err(_) => 0.0,
-        };
-        let report = Report {
-            total_rho: balance.total.get(),
-            spent_rho: balance.spent,
-            spent_epsilon,
-            delta,
-            left_rho: balance.left,
-            unit: balance.unit,
-            reservations: balance.reservations,
-            unsettled: balance.unsettled,
-        };
+        let report = LedgerReport::of(&ledger, delta)?;
         output::write(&report, *json, |out: &mut dyn Write, report| {
             let [total, spent, left] =
                 [report.total_rho, report.spent_rho, report.left_rho].map(as_in_json);

@@ -8,7 +8,6 @@ mod completions;
 mod ledger;
 mod output;
 mod plan;
-mod process;
 mod release;
 mod simulate;
 mod solve;

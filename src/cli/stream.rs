@@ -2,16 +2,15 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::Instant;
 
 use clap::Args;
-use serde::Serialize;
 
 use super::output;
+use matmech::commands::stream::{StreamReport, stream};
 use matmech::matrix_file;
-use matmech::strategy::stream::{Form, Stream, StreamAssessment, StreamOptions};
-use matmech::strategy::{Objective, Participation, Problem, Status};
-use matmech::workload::{QueryCount, Workload};
+use matmech::strategy::stream::{Form, StreamOptions};
+use matmech::strategy::{Objective, Participation, Problem};
+use matmech::workload::Workload;
 
 /// Arguments of `matmech stream`.
 #[derive(Debug, Args)]
@@ -56,44 +55,6 @@ const FORMS: &str = "Form of the noise:\n  \
     The default is truncated for min-sep, chains for one participation in more than 2048 steps, \
     and recurrence otherwise.";
 
-/// The output of `stream --json`. Errors are squared errors of a query at unit privacy cost.
-#[derive(Debug, Serialize)]
-struct Report {
-    workload: String,
-    steps: usize,
-    queries: QueryCount,
-    form: Form,
-    objective: String,
-    participation: String,
-    /// The largest change of the measured values, for noise from standard normals.
-    sensitivity: f64,
-    /// `exact`, or the name of the upper bound.
-    sensitivity_kind: &'static str,
-    mean_error: f64,
-    /// Omitted if it would take a matrix of too many steps.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_error: Option<f64>,
-    /// The objective: `mean_error`, `max_error`, or their combination.
-    error: f64,
-    /// Certified: the error of every strategy, streaming or not, is at least this.
-    lower_bound: f64,
-    /// error / lower_bound − 1
-    excess: f64,
-    /// Numbers stored per coordinate.
-    buffers: usize,
-    /// Independent normals per coordinate and step.
-    normals_per_step: usize,
-    /// Normals per coordinate and step, including those of earlier steps that are drawn again.
-    draws_per_step: usize,
-    iterations: usize,
-    status: Status,
-    seconds: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    out: Option<PathBuf>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    matrix: Option<PathBuf>,
-}
-
 impl StreamCommand {
     pub(super) fn run(&self) -> anyhow::Result<()> {
         let workload = Workload::parse(&self.workload)?;
@@ -101,45 +62,16 @@ impl StreamCommand {
         let problem = Problem { workload: &workload, objective, participation };
         let options =
             StreamOptions { tolerance: self.tolerance, max_iterations: self.max_iterations };
-        let started = Instant::now();
-        let form = self.form.unwrap_or_else(|| Form::of(&problem));
-        let stream = Stream::fit(&problem, form, self.buffers, &options)?;
-        let seconds = started.elapsed().as_secs_f64();
+        let (mut report, stream) = stream(&problem, self.form, self.buffers, &options)?;
         if let Some(path) = &self.out {
             stream.coefficients.write(path)?;
         }
         if let Some(path) = &self.matrix {
             matrix_file::write_npy(path, &stream.coefficients.strategy_matrix()?)?;
         }
-        output::write(&self.report(&problem, &stream, seconds), self.json, print)
-    }
-
-    fn report(&self, problem: &Problem<'_>, stream: &Stream, seconds: f64) -> Report {
-        let StreamAssessment { sensitivity, mean_error, max_error, error, lower_bound } =
-            stream.assessment;
-        Report {
-            workload: problem.workload.name().to_string(),
-            steps: stream.coefficients.steps(),
-            queries: problem.workload.count(),
-            form: stream.coefficients.form(),
-            objective: problem.objective.to_string(),
-            participation: problem.participation.to_string(),
-            sensitivity: sensitivity.squared.sqrt(),
-            sensitivity_kind: sensitivity.bound.unwrap_or("exact"),
-            mean_error,
-            max_error,
-            error,
-            lower_bound,
-            excess: stream.assessment.excess(),
-            buffers: stream.coefficients.buffers(),
-            normals_per_step: stream.coefficients.normals_per_step(),
-            draws_per_step: stream.coefficients.draws_per_step(),
-            iterations: stream.iterations,
-            status: stream.status,
-            seconds,
-            out: self.out.clone(),
-            matrix: self.matrix.clone(),
-        }
+        report.out.clone_from(&self.out);
+        report.matrix.clone_from(&self.matrix);
+        output::write(&report, self.json, print)
     }
 }
 
@@ -155,7 +87,7 @@ fn validity(participation: &str) -> &'static str {
     }
 }
 
-fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
+fn print(out: &mut dyn Write, report: &StreamReport) -> std::io::Result<()> {
     writeln!(
         out,
         "workload     {} ({} steps, {} queries)",

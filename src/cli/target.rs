@@ -1,12 +1,10 @@
-//! The queries that a command answers on records, and their size limits.
+//! The queries that a command answers on records.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
-use matmech::schema::{Schema, read_text};
-use matmech::workload::{Family, GroupFamily, GroupedWorkload, QueryGroup};
-use matmech::{Error, Result};
+use matmech::commands::target::Source;
 
 /// The queries to answer.
 #[derive(Debug, Args)]
@@ -21,137 +19,11 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Returns the workload and its text as a workload file.
-    ///
-    /// # Errors
-    /// A file that cannot be read or is not a workload over the schema, invalid `--ways`, or
-    /// queries above the size limits.
-    pub(super) fn read(&self, schema: &Schema) -> Result<(GroupedWorkload, String)> {
+    /// Returns the source of the queries.
+    pub(super) fn source(&self) -> Source {
         match (&self.workload, &self.ways) {
-            (Some(path), _) => from_file(schema, path),
-            (None, ways) => {
-                let ways = ways.as_deref().unwrap_or_default();
-                let text = format!("[[queries]]\nfamily = \"identity\"\nways = {ways:?}");
-                Ok((from_ways(schema, ways)?, text))
-            }
+            (Some(path), _) => Source::File(path.clone()),
+            (None, ways) => Source::Ways(ways.clone().unwrap_or_default()),
         }
-    }
-
-    /// Returns the source of the queries for error messages.
-    pub(super) fn origin(&self) -> String {
-        self.workload.as_ref().map_or_else(|| "--ways".into(), |path| path.display().to_string())
-    }
-}
-
-/// Maximum cells of a marginal and maximum answers of a group. Truth, estimate, measurement and
-/// intermediate values take up to 37 bytes per cell (measured): 5 GiB.
-const MAX_CELLS: usize = 1 << 27;
-
-/// Maximum residuals of a workload, Σ_γ 2^|γ|: they are listed before anything is measured.
-const MAX_RESIDUALS: f64 = (1u64 << 26) as f64;
-
-/// Returns all marginals on the given numbers of attributes.
-///
-/// # Errors
-/// Numbers that are not distinct or not between 1 and the number of attributes, and marginals above
-/// the size limits.
-fn from_ways(schema: &Schema, ways: &[usize]) -> Result<GroupedWorkload> {
-    let attributes = schema.attributes().len();
-    // Checked before the sets are listed, because there may be too many to list.
-    let possible = ways.iter().filter(|&&way| way <= attributes);
-    check_residuals(possible.map(|&way| binomial(attributes, way) * (way as f64).exp2()).sum())?;
-    let identity = GroupFamily::Product(Family::IDENTITY);
-    let workload =
-        GroupedWorkload::all_ways(schema.clone(), &identity, ways).map_err(|e| match e {
-            Error::BadInput { expected, found, .. } => {
-                let remedy = "write e.g. --ways 1,2 for all sets of one and of two attributes";
-                Error::bad_input("--ways", expected, found, remedy)
-            }
-            error => error,
-        })?;
-    check_cells(&workload)?;
-    Ok(workload)
-}
-
-/// Returns the workload of a file, and the file's text.
-///
-/// # Errors
-/// A file that is not a workload over the schema, or groups above the size limits.
-pub(super) fn from_file(schema: &Schema, path: &Path) -> Result<(GroupedWorkload, String)> {
-    let text = read_text(path, "workload file")?;
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let workload = GroupedWorkload::from_toml(schema, &text, &path.display().to_string(), folder)?;
-    Ok((checked(workload)?, text))
-}
-
-/// Returns the workload in the statement of a release. Paths of matrix files are relative to the
-/// current folder.
-///
-/// # Errors
-/// As [`from_file`].
-pub(super) fn from_text(schema: &Schema, text: &str) -> Result<GroupedWorkload> {
-    checked(GroupedWorkload::from_toml(schema, text, "workload of the release", Path::new(""))?)
-}
-
-fn checked(workload: GroupedWorkload) -> Result<GroupedWorkload> {
-    check_residuals(
-        workload.groups().iter().map(|group| (group.attributes().len() as f64).exp2()).sum(),
-    )?;
-    check_cells(&workload)?;
-    Ok(workload)
-}
-
-/// Returns the binomial coefficient C(n, k).
-fn binomial(n: usize, k: usize) -> f64 {
-    (0..k).map(|i| (n as f64 - i as f64) / (i as f64 + 1.0)).product()
-}
-
-fn check_residuals(residuals: f64) -> Result<()> {
-    if residuals <= MAX_RESIDUALS {
-        return Ok(());
-    }
-    Err(Error::too_large(
-        "workload of marginals, with 2^k residuals per marginal on k attributes",
-        "residuals",
-        MAX_RESIDUALS,
-        residuals,
-        "use marginals of fewer attributes, or list the ones you need in a workload file",
-    ))
-}
-
-fn check_cells(workload: &GroupedWorkload) -> Result<()> {
-    let too_large = |group: &QueryGroup, what: &str, unit, found: f64| {
-        Error::too_large(
-            format!(
-                "{what} on {} (the maximum takes 5 GiB)",
-                workload.schema().names(group.attributes())
-            ),
-            unit,
-            MAX_CELLS as f64,
-            found,
-            "use marginals of fewer attributes, or give the attributes fewer values (wider bins)",
-        )
-    };
-    for group in workload.groups() {
-        let cells: f64 = group.sizes().iter().map(|&n| n as f64).product();
-        if cells > MAX_CELLS as f64 {
-            return Err(too_large(group, "marginal", "cells", cells));
-        }
-        let queries = group.count().as_f64();
-        if queries > MAX_CELLS as f64 {
-            return Err(too_large(group, "queries", "answers", queries));
-        }
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn binomials_match_pascals_triangle() {
-        assert_eq!([0, 1, 2, 3, 4, 5].map(|k| binomial(5, k)), [1.0, 5.0, 10.0, 10.0, 5.0, 1.0]);
-        assert_eq!(binomial(3, 5), 0.0);
     }
 }

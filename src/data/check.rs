@@ -1,6 +1,5 @@
 //! How a release would handle the records of a file. **Not private.**
 
-use std::fs::File;
 use std::path::Path;
 
 use super::csv_bytes::CsvBytes;
@@ -74,7 +73,7 @@ pub fn check_csv(
     check(&mut csv, schema, rule)
 }
 
-fn check(csv: &mut PrivateCsv<File>, schema: &Schema, rule: OutOfDomain) -> Result<DataCheck> {
+fn check(csv: &mut PrivateCsv, schema: &Schema, rule: OutOfDomain) -> Result<DataCheck> {
     let coder = RecordCoder::new(schema, &csv.columns, rule);
     let mut persons = csv.person.as_ref().map(|(limit, column)| Persons::new(limit, *column));
     let attribute = |attribute: &Attribute| AttributeCheck {

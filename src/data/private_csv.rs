@@ -18,7 +18,7 @@ use crate::schema::Schema;
 ///
 /// Columns are found by the names of the schema's attributes; other columns are ignored, and so are
 /// spaces around values.
-pub struct PrivateCsv<R = File> {
+pub struct PrivateCsv<R = Box<dyn Read + Send>> {
     path: PathBuf,
     pub(super) reader: csv::Reader<CsvBytes<R>>,
     /// The column of every attribute of the schema.
@@ -46,7 +46,7 @@ impl PrivateCsv {
         if file.metadata().map_err(failed)?.is_dir() {
             return Err(Error::bad_input(path.display().to_string(), "a file", "a folder", remedy));
         }
-        Self::from_source(file, path, schema, person)
+        Self::from_source(Box::new(file), path, schema, person)
     }
 }
 

@@ -161,6 +161,14 @@ pub enum Error {
         /// The order of the matrix.
         order: usize,
     },
+    /// An error after a step that cannot be undone.
+    #[error("{done}: {source}")]
+    After {
+        /// The step, such as `after reserving rho = 0.1`.
+        done: String,
+        /// The error.
+        source: Box<Error>,
+    },
     /// A bug in this library.
     #[error(
         "{what}: expected {expected}, found {found}\n  remedy: this is a bug in matmech; please \

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use ndarray::Array2;
+
 use super::{Selection, Strategy, StrategyFactor, StrategySelector, evaluated};
 use crate::error::{Error, Result};
 use crate::workload::{Gram, check_dense_size, format_shape};
@@ -10,7 +12,7 @@ use crate::workload::{Gram, check_dense_size, format_shape};
 #[derive(Debug, Clone)]
 pub struct FromFile {
     name: String,
-    queries: ndarray::Array2<f64>,
+    queries: Array2<f64>,
 }
 
 impl FromFile {
@@ -33,33 +35,42 @@ impl FromFile {
 /// There is no file, a file does not contain a matrix, its columns are not the cells of the next
 /// attributes, or its sensitivity is zero or not finite.
 pub fn read_kronecker(paths: &[&Path], shape: &[usize]) -> Result<Strategy> {
-    let name = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ⊗ ");
+    let read = |path: &&Path| Ok((path.display().to_string(), crate::matrix_file::read(path)?));
+    kronecker_of(paths.iter().map(read).collect::<Result<_>>()?, shape)
+}
+
+/// [`read_kronecker`] with matrices that have names.
+///
+/// # Errors
+/// As [`read_kronecker`].
+pub fn kronecker_of(matrices: Vec<(String, Array2<f64>)>, shape: &[usize]) -> Result<Strategy> {
+    let names: Vec<&str> = matrices.iter().map(|(name, _)| name.as_str()).collect();
+    let (name, count) = (names.join(" ⊗ "), matrices.len());
     let mut rest = shape;
-    let mut factors = Vec::with_capacity(paths.len());
-    for (k, path) in paths.iter().enumerate() {
-        let queries = crate::matrix_file::read(path)?;
-        let last = k + 1 == paths.len();
+    let mut factors = Vec::with_capacity(count);
+    for (k, (file, queries)) in matrices.into_iter().enumerate() {
+        let last = k + 1 == count;
         let (attributes, others) =
             rest.split_at(if last { rest.len() } else { attributes_of(rest, queries.ncols()) });
         let cells: usize = attributes.iter().product();
         if queries.ncols() != cells || attributes.is_empty() {
             return Err(Error::bad_input(
-                format!("strategy `{}`", path.display()),
+                format!("strategy `{file}`"),
                 match attributes {
                     [] => format!("at most one file per attribute of {}", format_shape(shape)),
                     _ => format!("{cells} columns, one per cell of {}", format_shape(attributes)),
                 },
                 format!("a matrix of {} rows and {} columns", queries.nrows(), queries.ncols()),
-                remedy(paths.len(), queries.nrows() == cells),
+                remedy(count, queries.nrows() == cells),
             ));
         }
         rest = others;
-        check_dense_size(&format!("strategy `{}`", path.display()), cells)?;
+        check_dense_size(&format!("strategy `{file}`"), cells)?;
         let factor = StrategyFactor::from_queries(attributes, queries)?;
         let squared = factor.sensitivity_squared();
         if !(squared > 0.0 && squared.is_finite()) {
             return Err(Error::bad_input(
-                format!("strategy `{}`", path.display()),
+                format!("strategy `{file}`"),
                 "a positive and finite sensitivity",
                 format!("{squared}, as the largest squared column norm"),
                 "give a matrix with at least one non-zero entry, and scale it to entries around 1",

@@ -35,7 +35,7 @@ pub use datacube::DataCube;
 pub use eigen_design::{EigenDesign, EigenSeparation, PrincipalVectors};
 pub use factor::{GramSource, QuerySource, StrategyFactor};
 pub use fourier::Fourier;
-pub use from_file::{FromFile, read_kronecker};
+pub use from_file::{FromFile, kronecker_of, read_kronecker};
 pub use hierarchical::Hierarchical;
 pub use identity::Identity;
 pub use integer_factor::IntegerFactor;
@@ -46,8 +46,8 @@ pub use optimal::banded::BandedForEpochs;
 pub(crate) use optimal::{Anderson, EXPONENT, MAX_STRETCH, StepLimit, WINDOW, normalised};
 pub(crate) use optimal::{Centre, by_gram as derivative_by_gram, by_rows as derivative_by_rows};
 pub use optimal::{
-    DualVector, Optimal, OptimalOptions, ProblemDual, Proof, ProofWeights, ProvedBounds,
-    RowSelection, tridiagonal,
+    DualVector, Optimal, OptimalOptions, OptimumDual, ProblemDual, Proof, ProofWeights,
+    ProvedBounds, RowSelection, tridiagonal,
 };
 pub(crate) use optimal::{QuasiNewton, SmoothFunction};
 pub use prefix_sums::{
@@ -117,6 +117,11 @@ pub trait StrategySelector: std::fmt::Debug + Send + Sync {
         false
     }
 
+    /// Returns the certified optimum, if the selector is that.
+    fn as_optimal(&self) -> Option<&Optimal> {
+        None
+    }
+
     /// Returns the same selector with the options and the operand of a call.
     ///
     /// # Errors
@@ -172,6 +177,8 @@ pub enum Status {
     IterationLimit,
     /// The iteration made no further progress.
     Stalled,
+    /// The observer ended the iteration ([`progress`](crate::progress)).
+    Interrupted,
 }
 
 /// A strategy `A = A₁ ⊗ … ⊗ A_k`.

@@ -2,54 +2,26 @@
 //!
 //! With `matmech answer`, the only command whose output about private data may be published.
 
-mod folder;
-mod forecast;
 mod report;
-mod staged;
 pub(super) mod steps;
 mod unit;
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::Context;
 use clap::Args;
 
-use self::folder::Folder;
-use self::report::Report;
+use self::steps::Bars;
 pub(super) use self::unit::UnitArguments;
 use super::budget::BudgetArguments;
 use super::output;
 use super::target::Target;
-use matmech::Error;
-use matmech::data::{OutOfDomain, PersonLimit, PrivateCsv};
-use matmech::planner;
-use matmech::privacy::{PrivacyUnit, Rho};
+use matmech::commands::release::{Data, Files, Release};
+use matmech::data::OutOfDomain;
+use matmech::release::LockWait;
 use matmech::release::records::{self, RecordCount};
-use matmech::release::{
-    self, Estimates, IntegerPlan, Ledger, LockWait, Reservation, Statement, Terms, adjust, answers,
-    run,
-};
-use matmech::schema::{Schema, read_text};
-use matmech::workload::GroupedWorkload;
-
-/// The δ of the statement if the budget has none.
-pub(super) const DELTA: f64 = 1e-9;
-
-/// The planner of releases without `--planner` and `--mechanism`.
-const PLANNER: &str = "query-smasher";
-
-/// A reserved budget, the records that it pays for, and the output.
-struct Spending<'a> {
-    /// The path of the ledger.
-    ledger: &'a Path,
-    reservation: &'a Reservation,
-    data: PrivateCsv,
-    folder: &'a Folder,
-    /// The final name of the output.
-    out: &'a Path,
-}
+use matmech::schema::SchemaSource;
 
 /// Arguments of `matmech release`.
 #[derive(Debug, Args)]
@@ -156,133 +128,32 @@ impl ReleaseCommand {
         if self.records.is_some() && self.mechanism.is_none() {
             records::refuse_without_model()?;
         }
-        let rho = self.budget.rho()?;
-        let schema_text = read_text(&self.schema, "schema file")?;
-        let schema = Schema::from_toml(&schema_text, &self.schema.display().to_string())?;
-        let (workload, workload_text) = self.target.read(&schema)?;
-        check_count(&workload)?;
-        let unit = self.unit.of_release(&schema, self.person.is_some());
-        let person = self.person.clone().map(|column| PersonLimit { column, rows: unit.rows });
-        let delta = self.budget.delta().unwrap_or(DELTA);
-        let terms = Terms { rho, delta, rule: self.out_of_domain, person };
-        if let Some(mechanism) = &self.mechanism {
-            let texts = [schema_text.as_str(), workload_text.as_str()];
-            let (schema, workload) = (&schema, &workload);
-            let task = staged::Task { mechanism, schema, workload, texts, rho, unit, terms };
-            return self.run_staged(task);
-        }
-        let planner = planner::with_flags(
-            self.planner.as_deref().unwrap_or(PLANNER),
-            &[("objective", self.objective.as_deref())],
-        )?;
-        let started = std::time::Instant::now();
-        // ρ is for the unit; the plan is for one record, and its deviations are scaled to the unit.
-        let plan = steps::with_spinner("planning", || {
-            let planned = planner.plan(&workload, rho.privacy_cost())?;
-            IntegerPlan::of(&planned, &workload, rho, unit)
-        })?;
-        let planning = started.elapsed();
-        if self.adjust {
-            adjust::check(plan.plan().measure().is_uniform())?;
-        }
-        let adjusted = self.adjust.then(|| adjust::DESCRIPTION.to_owned());
-        let statement = Statement::of(&plan, terms, &schema_text, &workload_text, adjusted)?;
-        let mut report = Report::of(&plan, &statement, &workload, planning)?;
-        if self.dry_run {
-            return output::write(&report, self.json, report::print);
-        }
-        let expectation = report.expectation();
-        self.spend((rho, unit), &schema, &expectation, |spending| {
-            let statement = statement.reserved(spending.ledger, spending.reservation);
-            report.written(spending.out);
-            self.measure_and_write(&plan, &workload, (&schema_text, statement), spending)
-        })?;
-        output::write(&report, self.json, report::print)
-    }
-
-    /// Reserves the budget, makes the release, and settles the reservation.
-    ///
-    /// All checks that can fail without spending come first.
-    fn spend(
-        &self,
-        (rho, unit): (Rho, PrivacyUnit),
-        schema: &Schema,
-        expectation: &str,
-        release: impl FnOnce(Spending<'_>) -> anyhow::Result<()>,
-    ) -> anyhow::Result<()> {
-        let (Some(data), Some(ledger), Some(out)) = (&self.data, &self.ledger, &self.out) else {
-            anyhow::bail!("give --data, --ledger and --out, or --dry-run");
+        let files = match (self.dry_run, &self.data, &self.ledger, &self.out) {
+            (true, ..) => None,
+            (false, Some(data), Some(ledger), Some(out)) => Some(Files {
+                data: Data::File(data.clone()),
+                ledger: ledger.clone(),
+                out: out.clone(),
+            }),
+            _ => anyhow::bail!("give --data, --ledger and --out, or --dry-run"),
         };
-        let ledger = Ledger::open(ledger, self.waiting.waiting())?;
-        let person = self.person.clone().map(|column| PersonLimit { column, rows: unit.rows });
-        let data = PrivateCsv::open(data, schema, person)?;
-        let folder = Folder::create(out)?;
-        let _ = writeln!(std::io::stderr(), "{expectation}");
-        let reservation = match ledger.reserve(rho, unit, &format!("release to {}", out.display()))
-        {
-            Ok(reservation) => reservation,
-            Err(error) => {
-                folder.discard();
-                return Err(error.into());
-            }
+        let release = Release {
+            schema: SchemaSource::File(self.schema.clone()),
+            target: self.target.source(),
+            rho: self.budget.rho()?,
+            delta: self.budget.delta(),
+            unit: self.unit.unit(),
+            person: self.person.clone(),
+            planner: self.planner.clone(),
+            objective: self.objective.clone(),
+            mechanism: self.mechanism.clone(),
+            certificate: self.certificate,
+            out_of_domain: self.out_of_domain,
+            waiting: self.waiting.waiting(),
+            adjust: self.adjust,
+            records: self.records,
+            files,
         };
-        let (ledger_path, reserved) = (ledger.path(), &reservation);
-        let outcome = release(Spending {
-            ledger: ledger_path,
-            reservation: reserved,
-            data,
-            folder: &folder,
-            out,
-        });
-        if outcome.is_err() {
-            folder.discard();
-        }
-        outcome
-            .with_context(|| format!("after reserving {rho}, which stays spent in the ledger"))?;
-        ledger.settle(reservation)?;
-        Ok(())
+        output::write(&release.run(&Bars::default())?, self.json, report::print)
     }
-
-    /// Measures and writes the release, between the reservation and its settlement. Nothing is
-    /// printed while records are in memory: the pace of a progress bar would depend on them.
-    fn measure_and_write(
-        &self,
-        plan: &IntegerPlan,
-        workload: &GroupedWorkload,
-        (schema_text, statement): (&str, Statement),
-        Spending { data, reservation, folder, .. }: Spending<'_>,
-    ) -> anyhow::Result<()> {
-        let rule = self.out_of_domain;
-        let measured = run(plan, statement.clone(), schema_text, data, rule, reservation)?;
-        measured.write(&folder.subfolder("measurements")?)?;
-        let estimates = Estimates::of(&measured)?;
-        drop(measured);
-        let groups = workload.groups().len();
-        steps::with_bar("answers", groups, |progress| {
-            answers::write(&folder.file("answers.csv"), &estimates, workload, progress)
-        })?;
-        if self.adjust {
-            steps::with_bar("adjusting", groups, |progress| {
-                adjust::write(&folder.file("adjusted.csv"), &estimates, workload, progress)
-            })?;
-        }
-        folder.write("statement.json", &statement.to_json()?)?;
-        folder.write("statement.md", &statement.to_markdown())?;
-        let page = release::report::Report::of_unbiased(&statement, &estimates, workload)?;
-        folder.write("report.html", &page.to_html())?;
-        folder.finish()
-    }
-}
-
-/// Maximum queries of one run.
-const MAX_QUERIES: f64 = (1u64 << 31) as f64;
-
-pub(super) fn check_count(workload: &GroupedWorkload) -> matmech::Result<()> {
-    let queries = workload.count().as_f64();
-    if queries <= MAX_QUERIES {
-        return Ok(());
-    }
-    let remedy =
-        "use queries on fewer attributes, or give the attributes fewer values (wider bins)";
-    Err(Error::too_large("workload of a release", "queries", MAX_QUERIES, queries, remedy))
 }

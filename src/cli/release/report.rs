@@ -1,104 +1,19 @@
-//! The report of `matmech release`, before (`--dry-run`) and after. It does not depend on the
-//! records: time and memory are taken before they are read.
+//! The report of `matmech release` as text.
 
 use std::io::Write;
-use std::path::Path;
-use std::time::Duration;
 
-use serde::Serialize;
-
-use super::forecast::Forecast;
 use crate::cli::output;
-use matmech::release::{IntegerPlan, Statement, as_in_json};
-use matmech::workload::GroupedWorkload;
+use matmech::commands::release::{Group, ReleaseReport, StagedReport, UnbiasedReport};
+use matmech::release::as_in_json;
 
-#[derive(Debug, Serialize)]
-pub(super) struct Report {
-    planner: String,
-    queries: String,
-    rmse: f64,
-    epsilon: f64,
-    delta: f64,
-    rho: f64,
-    /// Whether some pair of neighbours attains ρ; otherwise ρ is an upper bound.
-    rho_is_exact_sum: bool,
-    unit: String,
-    planned_variance: f64,
-    rounded_variance: f64,
-    measurements: usize,
-    noisy_integers: usize,
-    expected_seconds: f64,
-    expected_mb: f64,
-    /// Additional memory per record.
-    expected_bytes_per_record: usize,
-    groups: Vec<Group>,
-    out: Option<String>,
-}
-
-#[derive(Debug, Serialize)]
-struct Group {
-    attributes: String,
-    family: &'static str,
-    queries: String,
-    rmse: f64,
-}
-
-impl Report {
-    pub(super) fn of(
-        plan: &IntegerPlan,
-        statement: &Statement,
-        workload: &GroupedWorkload,
-        planning: Duration,
-    ) -> matmech::Result<Self> {
-        let rho = plan.cost().rounded_up()?;
-        let (planned, rounded) = plan.rounding();
-        let schema = plan.plan().schema();
-        let forecast = Forecast::of(plan, workload, planning)?;
-        let (epsilon, delta) = statement.epsilon_and_delta();
-        let group = |group: &matmech::planner::GroupError| Group {
-            attributes: schema.names(group.attributes),
-            family: group.family,
-            queries: group.queries.to_string(),
-            rmse: group.rmse(),
-        };
-        Ok(Report {
-            planner: plan.plan().planner().to_owned(),
-            queries: plan.plan().queries().to_string(),
-            rmse: plan.plan().rmse(),
-            epsilon,
-            delta,
-            rho: rho.get(),
-            rho_is_exact_sum: plan.is_attained(),
-            unit: plan.unit().to_string(),
-            planned_variance: planned,
-            rounded_variance: rounded,
-            measurements: plan.measurements().len(),
-            noisy_integers: plan.answers(),
-            expected_seconds: forecast.seconds,
-            expected_mb: forecast.mb,
-            expected_bytes_per_record: forecast.bytes_per_record,
-            groups: plan.plan().groups().iter().map(group).collect(),
-            out: None,
-        })
-    }
-
-    /// Returns the expected error, time, memory and cost in one line.
-    pub(super) fn expectation(&self) -> String {
-        let Report { rmse, expected_seconds, expected_mb, expected_bytes_per_record, .. } = self;
-        format!(
-            "expected      RMSE {rmse:.6}, {expected_seconds:.1} s, {expected_mb:.0} MB and \
-             {expected_bytes_per_record} bytes per record; reserving rho {}, which then counts as \
-             spent",
-            as_in_json(self.rho)
-        )
-    }
-
-    pub(super) fn written(&mut self, out: &Path) {
-        self.out = Some(out.display().to_string());
+pub(super) fn print(out: &mut dyn Write, report: &ReleaseReport) -> std::io::Result<()> {
+    match report {
+        ReleaseReport::Unbiased(report) => print_unbiased(out, report),
+        ReleaseReport::Staged(report) => print_staged(out, report),
     }
 }
 
-pub(super) fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
+fn print_unbiased(out: &mut dyn Write, report: &UnbiasedReport) -> std::io::Result<()> {
     let [epsilon, delta, rho] = [report.epsilon, report.delta, report.rho].map(as_in_json);
     let attained =
         if report.rho_is_exact_sum { "attained by some neighbours" } else { "an upper bound" };
@@ -116,7 +31,8 @@ pub(super) fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()>
     )?;
     match &report.out {
         None => {
-            let Report { expected_seconds, expected_mb, expected_bytes_per_record, .. } = report;
+            let UnbiasedReport { expected_seconds, expected_mb, expected_bytes_per_record, .. } =
+                report;
             writeln!(
                 out,
                 "expected      {expected_seconds:.1} s, {expected_mb:.0} MB and \
@@ -131,4 +47,53 @@ pub(super) fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()>
         (group.rmse, group.queries.clone(), description)
     };
     output::print_groups(out, report.groups.iter().map(describe))
+}
+
+fn print_staged(out: &mut dyn Write, report: &StagedReport) -> std::io::Result<()> {
+    let [epsilon, delta, rho] = [report.epsilon, report.delta, report.rho].map(as_in_json);
+    writeln!(out, "mechanism     {}", report.mechanism)?;
+    writeln!(out, "queries       {} in {} groups", report.queries, report.groups)?;
+    writeln!(out, "privacy       epsilon {epsilon} at delta {delta}; rho {rho}, an upper bound")?;
+    writeln!(out, "protects      {}", report.unit)?;
+    writeln!(
+        out,
+        "first stage   {} questions, {} noisy integers",
+        report.first_questions, report.first_integers
+    )?;
+    let (max_questions, max_integers) = (report.max_questions, report.max_integers);
+    writeln!(
+        out,
+        "all stages    at most {max_questions} questions, {max_integers} noisy integers"
+    )?;
+    let bound = match (report.mean_error_bound_95, report.mean_error_bound_95_per_record) {
+        (Some(bound), Some(share)) => format!("at most {bound:.6} records, {share:.6} per record"),
+        (Some(bound), None) => format!("at most {bound:.6} records"),
+        (None, _) if report.out.is_some() => "no certificate of the error".to_owned(),
+        (None, _) => "depends on the data".to_owned(),
+    };
+    writeln!(out, "mean L1 error {bound}, of {} marginals (95 %)", report.marginals)?;
+    if let Some(synthetic) = &report.synthetic {
+        let bound = synthetic.errors().map_or_else(
+            || "no certificate of the error".to_owned(),
+            |errors| format!("mean L1 error at most {:.6} records", errors.mean_error_bound_95),
+        );
+        writeln!(out, "synthetic     {} records, {bound} (95 %)", synthetic.count())?;
+    }
+    writeln!(
+        out,
+        "published     {} marginals with {} cells",
+        report.marginals, report.published_cells
+    )?;
+    if report.out.is_none() {
+        let StagedReport { expected_mb, expected_bytes_per_record, .. } = report;
+        writeln!(
+            out,
+            "expected      at most {expected_mb:.0} MB and {expected_bytes_per_record} bytes per \
+             record"
+        )?;
+    }
+    match &report.out {
+        None => writeln!(out, "dry run       no data read, nothing spent or written"),
+        Some(folder) => writeln!(out, "written       {folder}"),
+    }
 }

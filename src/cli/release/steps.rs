@@ -1,30 +1,50 @@
 //! Progress on a terminal; nothing is shown if standard error is not a terminal.
 
-use indicatif::{ProgressBar, ProgressStyle};
+use std::cell::RefCell;
+use std::io::Write;
 
-/// Runs a step with a progress bar; the step reports how many of its `parts` are done.
-pub(in crate::cli) fn with_bar<T>(
-    name: &'static str,
-    parts: usize,
-    step: impl FnOnce(&mut dyn FnMut(usize)) -> T,
-) -> T {
-    let bar = ProgressBar::new(parts as u64);
-    let style = ProgressStyle::with_template("{msg:>10} {wide_bar} {pos}/{len} {eta}");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.set_message(name);
-    let result = step(&mut |done| bar.set_position(done as u64));
-    bar.finish_and_clear();
-    result
+use indicatif::{ProgressBar, ProgressStyle};
+use matmech::commands::steps::Steps;
+
+/// Shows steps with a progress bar, or a spinner and the elapsed time.
+#[derive(Debug, Default)]
+pub(in crate::cli) struct Bars {
+    bar: RefCell<Option<ProgressBar>>,
 }
 
-/// Runs a step of unknown length with a spinner and the elapsed time.
-pub(super) fn with_spinner<T>(name: &'static str, step: impl FnOnce() -> T) -> T {
-    let bar = ProgressBar::new_spinner();
-    let style = ProgressStyle::with_template("{msg:>10} {spinner} {elapsed}");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-    bar.set_message(name);
-    bar.enable_steady_tick(std::time::Duration::from_millis(200));
-    let result = step();
-    bar.finish_and_clear();
-    result
+impl Steps for Bars {
+    fn start(&self, name: &'static str, parts: Option<usize>) {
+        let (bar, template) = match parts {
+            Some(parts) => {
+                (ProgressBar::new(parts as u64), "{msg:>10} {wide_bar} {pos}/{len} {eta}")
+            }
+            None => (ProgressBar::new_spinner(), "{msg:>10} {spinner} {elapsed}"),
+        };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        bar.set_message(name);
+        if parts.is_none() {
+            bar.enable_steady_tick(std::time::Duration::from_millis(200));
+        }
+        self.bar.replace(Some(bar));
+    }
+
+    fn done(&self, parts: usize) {
+        if let Some(bar) = &*self.bar.borrow() {
+            bar.set_position(parts as u64);
+        }
+    }
+
+    fn finish(&self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn reserving(&self, line: &str) -> matmech::Result<()> {
+        // A standard error that cannot be written is no failure of the command.
+        let _ = writeln!(std::io::stderr(), "{line}");
+        Ok(())
+    }
 }

@@ -3,7 +3,6 @@
 use clap::{Args, ValueEnum};
 
 use matmech::privacy::{Neighbours, PrivacyUnit};
-use matmech::schema::Schema;
 
 /// The unit of privacy.
 #[derive(Debug, Args)]
@@ -38,18 +37,5 @@ impl UnitArguments {
             NeighboursArgument::Replace => Neighbours::ReplaceOneRecord,
         };
         PrivacyUnit { neighbours, rows: self.unit_rows }
-    }
-
-    /// Returns the unit of a release. If a record with other values can be dropped, replacing a
-    /// record includes adding and removing one.
-    pub(super) fn of_release(&self, schema: &Schema, has_person: bool) -> PrivacyUnit {
-        let unit = self.unit();
-        let keeps_every_record = schema.has_cells_for_all_values() && !has_person;
-        match unit.neighbours {
-            Neighbours::ReplaceOneRecord if !keeps_every_record => {
-                PrivacyUnit { neighbours: Neighbours::ReplaceAddOrRemoveOneRecord, ..unit }
-            }
-            _ => unit,
-        }
     }
 }

@@ -4,23 +4,17 @@
 //! report says so.
 
 mod report;
-mod synthetic;
-mod trial;
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use rand::SeedableRng;
-use rand_chacha::ChaCha20Rng;
 
-use self::report::Report;
-use self::trial::Setting;
 use super::budget::BudgetArguments;
 use super::output;
 use super::target::Target;
-use matmech::Error;
-use matmech::data::{OutOfDomain, read_csv};
-use matmech::mechanism::{self, Mechanism};
+use matmech::commands::simulate::{Task, mechanism_of, simulate};
+use matmech::data::{OutOfDomain, read_csv, write_csv};
+use matmech::mechanism;
 use matmech::schema::Schema;
 
 /// Arguments of `matmech simulate`.
@@ -96,72 +90,29 @@ fn mechanism_help() -> String {
 }
 
 impl SimulateCommand {
-    /// Returns the mechanism with the options of the flags. Synthetic records need a run that ends
-    /// with a model; for `aim-hybrid`, this turns off the switch to ResidualPlanner.
-    fn mechanism(&self) -> matmech::Result<Box<dyn Mechanism>> {
-        let max_mb = self.max_mb.map(|mb| mb.to_string());
-        let mut flags =
-            vec![("max-mb", max_mb.as_deref()), ("reconstruction", self.reconstruction.as_deref())];
-        let mechanism = mechanism::with_flags(&self.mechanism, &flags)?;
-        if self.synthetic.is_none() || mechanism.ends_with_model() {
-            return Ok(mechanism);
-        }
-        let found = format!("`{}`", self.mechanism);
-        if !mechanism.options().contains(&"switch") {
-            let expected = "a mechanism that fits a model: staged, aim-hybrid or aim-pgm";
-            let remedy = "use one of these, or drop --synthetic";
-            return Err(Error::bad_input("--synthetic", expected, found, remedy));
-        }
-        flags.push(("switch", Some("0")));
-        mechanism::with_flags(&self.mechanism, &flags).map_err(|_| {
-            let expected = "no option `switch`, or `switch=0`: runs without a model have no \
-                            synthetic records";
-            let remedy = "drop the option `switch`, or drop --synthetic";
-            Error::bad_input("--synthetic", expected, found, remedy)
-        })
-    }
-
     pub(super) fn run(&self) -> anyhow::Result<()> {
-        let mechanism = self.mechanism()?;
+        let max_mb = self.max_mb.map(|mb| mb.to_string());
+        let flags =
+            [("max-mb", max_mb.as_deref()), ("reconstruction", self.reconstruction.as_deref())];
+        let mechanism = mechanism_of(&self.mechanism, &flags, self.synthetic.is_some())?;
         let budget = self.budget.budget()?;
-        let rho = budget.rho()?;
-        if self.trials == 0 {
-            return Err(Error::bad_input(
-                "--trials",
-                "at least 1",
-                "0",
-                "drop the option for a single run",
-            )
-            .into());
-        }
         let schema = Schema::read(&self.schema)?;
-        let (workload, _) = self.target.read(&schema)?;
-        let origin = self.target.origin();
-        mechanism.accepts(&workload).map_err(|error| error.located(&origin))?;
-        let expected = mechanism.expected(&workload, rho)?;
-        let table = read_csv(&self.data, &schema, self.out_of_domain.rule())?;
-        let setting = Setting::new(&workload, &table.records, rho)?;
-        let mut rng = ChaCha20Rng::seed_from_u64(self.seed);
-        let (mut trials, mut model) = (Vec::new(), None);
-        for _ in 0..self.trials {
-            let mut trial =
-                setting.run(mechanism.as_ref(), &mut ChaCha20Rng::from_rng(&mut rng))?;
-            // Only the last model is used, and a model can be large.
-            model = trial.report.model.take();
-            trials.push(trial);
+        let source = self.target.source();
+        let (workload, _) = source.read(&schema)?;
+        let task = Task {
+            mechanism: mechanism.as_ref(),
+            workload: &workload,
+            origin: &source.origin(),
+            budget,
+            trials: self.trials,
+            seed: self.seed,
+            synthetic: self.synthetic.is_some(),
+        };
+        let rule = self.out_of_domain.rule();
+        let (report, records) = simulate(&task, || read_csv(&self.data, &schema, rule))?;
+        if let (Some(path), Some(records)) = (&self.synthetic, &records) {
+            write_csv(path, &schema, records)?;
         }
-        if let Some(path) = &self.synthetic {
-            synthetic::write(path, &schema, model.as_ref(), &mut rng)?;
-        }
-        let report = Report::new(
-            mechanism.name(),
-            budget.neighbours,
-            &table,
-            &setting,
-            &expected,
-            &trials,
-            self.seed,
-        );
         output::write(&report, self.json, report::print)
     }
 }

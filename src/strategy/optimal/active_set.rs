@@ -73,12 +73,13 @@ pub(super) fn run(dual: &Dual, bounds: &mut Bounds, options: &OptimalOptions) ->
             Curvature::nearly_formed,
         )?;
         bounds.evaluations += small_bounds.evaluations;
+        bounds.interrupted |= small_bounds.interrupted;
         let Some(best) = small_bounds.upper else { return Ok(()) };
         let mut mu = vec![0.0; orbits];
         kept.iter().zip(&best.mu).for_each(|(&o, &m)| mu[o] = m);
         point = dual.evaluate(&mu)?;
         bounds.record(&point);
-        if bounds.gap() <= options.tolerance {
+        if bounds.ended(options) {
             return Ok(());
         }
     }

@@ -50,7 +50,7 @@ impl FixedPoint {
         for _ in 0..steps {
             let point = dual.evaluate(&self.mu)?;
             bounds.record(&point);
-            if bounds.gap() <= options.tolerance {
+            if bounds.ended(options) {
                 return Ok(());
             }
             if let Some(previous) = self.last.take()

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Optimal, OptimalOptions, ProblemDual, banded, tridiagonal, weighted};
+use super::{
+    DualVector, Optimal, OptimalOptions, OptimumDual, ProblemDual, banded, tridiagonal, weighted,
+};
 use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::strategy::{
@@ -60,21 +62,37 @@ impl Optimal {
         ))
     }
 
-    /// Selects the optimum for a problem, with the method for its structure.
-    pub(super) fn select_optimum(&self, problem: &Problem<'_>) -> Result<Selection> {
+    /// Selects the optimum for a problem, with the method for its structure, and returns the
+    /// weights that prove its lower bound; none if the factors of a product were solved one by one.
+    ///
+    /// # Errors
+    /// As [`Optimal::select_problem`], whose limits only hold for problems without structure.
+    pub fn select_with_any_dual(
+        &self,
+        problem: &Problem<'_>,
+    ) -> Result<(Selection, Option<OptimumDual>)> {
+        problem.check()?;
         self.check_bands(problem.participation)?;
         if let Some(optimum) = tridiagonal::solve(problem, &self.options)? {
-            return Ok(optimum.selection());
+            let selection = optimum.selection();
+            let (steps, queries) = (optimum.cell_weights, optimum.query_weights);
+            let dual = match problem.is_default() {
+                true => OptimumDual::Cells(DualVector::of_factors(vec![Arc::new(steps)])),
+                false => OptimumDual::Steps { queries, steps },
+            };
+            return Ok((selection, Some(dual)));
         }
         if problem.is_default() {
-            return self.select(&problem.workload.gram()?);
+            let (selection, dual) = self.select_with_dual(&problem.workload.gram()?)?;
+            return Ok((selection, Some(OptimumDual::Cells(dual))));
         }
         if weighted::is_multiplicative(problem)
             && let Some(selection) = self.select_products(problem)?
         {
-            return Ok(selection);
+            return Ok((selection, None));
         }
-        Ok(self.select_problem(problem)?.0)
+        let (selection, dual) = self.select_problem(problem)?;
+        Ok((selection, Some(OptimumDual::Problem(dual))))
     }
 
     /// Returns the optimal strategy for the largest error of a product of families, attribute by

@@ -49,7 +49,7 @@ pub(super) fn run(
     for _ in 0..max_steps {
         let point = dual.evaluate(mu.as_slice().unwrap_or(&[]))?;
         bounds.record(&point);
-        if bounds.gap() <= options.tolerance {
+        if bounds.ended(options) {
             return Ok(());
         }
         stalled = if point.gap() < 0.9 * best { 0 } else { stalled + 1 };

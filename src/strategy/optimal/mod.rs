@@ -31,6 +31,7 @@ mod identical_cells;
 mod interior_point;
 mod low_rank;
 mod newton;
+mod optimum_dual;
 mod problem_dual;
 mod proof;
 mod search;
@@ -55,6 +56,7 @@ pub use dual_vector::DualVector;
 pub(crate) use fixed_point::{EXPONENT, MAX_STRETCH, WINDOW, normalised};
 use identical_cells::CellClasses;
 use low_rank::RowReduction;
+pub use optimum_dual::OptimumDual;
 pub use problem_dual::ProblemDual;
 pub use proof::{Proof, ProofWeights, ProvedBounds};
 use proof::{Weighting, orbit_means};
@@ -263,14 +265,17 @@ impl StrategySelector for Optimal {
         Ok(Box::new(self.with_options(call)?))
     }
 
+    fn as_optimal(&self) -> Option<&Optimal> {
+        Some(self)
+    }
+
     fn select(&self, gram: &Gram) -> Result<Selection> {
         self.check_bands(super::Participation::Single)?;
         Ok(self.select_with_dual(gram)?.0)
     }
 
     fn select_for(&self, problem: &Problem<'_>) -> Result<Selection> {
-        problem.check()?;
-        self.select_optimum(problem)
+        Ok(self.select_with_any_dual(problem)?.0)
     }
 }
 

@@ -5,6 +5,7 @@ use super::fixed_point::FixedPoint;
 use super::newton::{self, Curvature};
 use super::{OptimalOptions, Proved, active_set, interior_point};
 use crate::error::{Error, Result};
+use crate::progress::goes_on;
 use crate::strategy::{Certificate, Status};
 
 /// Number of fixed-point steps between two checks of the progress.
@@ -20,12 +21,14 @@ pub(super) struct Bounds {
     pub dual: Vec<f64>,
     pub upper: Option<Point>,
     pub evaluations: usize,
+    /// Whether the observer ended the iteration.
+    pub interrupted: bool,
 }
 
 impl Bounds {
     /// Creates empty bounds.
     pub fn new() -> Self {
-        Bounds { lower: 0.0, dual: Vec::new(), upper: None, evaluations: 0 }
+        Bounds { lower: 0.0, dual: Vec::new(), upper: None, evaluations: 0, interrupted: false }
     }
 
     /// Updates the bounds with an evaluated point.
@@ -40,6 +43,13 @@ impl Bounds {
         if better && point.upper_bound().is_finite() {
             self.upper = Some(point.clone());
         }
+        self.interrupted |=
+            !goes_on(self.evaluations, self.lower, self.upper_bound()) && self.upper.is_some();
+    }
+
+    /// Returns whether the gap is closed or the observer ended the iteration.
+    pub fn ended(&self, options: &OptimalOptions) -> bool {
+        self.gap() <= options.tolerance || self.interrupted
     }
 
     pub fn upper_bound(&self) -> f64 {
@@ -75,6 +85,8 @@ pub(super) fn certify(
     };
     let status = if gap <= options.tolerance {
         Status::Converged
+    } else if bounds.interrupted {
+        Status::Interrupted
     } else if bounds.evaluations >= options.max_iterations {
         Status::IterationLimit
     } else {
@@ -100,7 +112,7 @@ fn minimise_gap(
 ) -> Result<()> {
     let mut fixed_point = FixedPoint::from(start);
     let mut interior = newton::step_cost(dual);
-    while bounds.gap() > options.tolerance && bounds.evaluations < options.max_iterations {
+    while !bounds.ended(options) && bounds.evaluations < options.max_iterations {
         let before = bounds.gap();
         let remaining = options.max_iterations - bounds.evaluations;
         fixed_point.advance(dual, bounds, options, STRIDE.min(remaining))?;
@@ -113,13 +125,13 @@ fn minimise_gap(
         };
         if before.is_finite()
             && remaining > 0
-            && bounds.gap() > options.tolerance
+            && !bounds.ended(options)
             && let Some((formed, _)) = interior.take_if(|(_, flops)| slow(*flops))
         {
             if formed && let Some(start) = bounds.upper.clone() {
                 interior_point::run(dual, &start, bounds, options, remaining, Curvature::formed)?;
             }
-            if bounds.gap() > options.tolerance {
+            if !bounds.ended(options) {
                 active_set::run(dual, bounds, options)?;
             }
             if let Some(best) = &bounds.upper {

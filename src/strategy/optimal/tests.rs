@@ -163,3 +163,52 @@ fn two_runs_agree_to_the_last_bit() {
     let gram = |selection: &Selection| selection.strategy.factors()[0].gram().unwrap();
     assert_eq!(gram(&a), gram(&b));
 }
+
+/// The bounds of an interrupted solver contain the optimum.
+#[test]
+fn interrupted_solvers_return_their_best_iterate() {
+    use crate::strategy::{Request, Status};
+    for (workload, options) in [
+        ("residual(prefix:40)", ""),
+        ("range:6x9", ""),
+        ("prefix:200", "objective=max"),
+        ("prefix:48", "objective=max,participation=epochs:4"),
+        ("prefix:48", "participation=min-sep:8,3"),
+    ] {
+        let workload = Workload::parse(workload).unwrap();
+        let request = Request::parse(&format!("optimal({options})")).unwrap();
+        let optimum = request.select(&workload).unwrap().certificate.unwrap();
+        let mut calls = 0;
+        let goes_on = move |_: &crate::progress::Iteration| {
+            calls += 1;
+            calls < 3
+        };
+        let stopped = crate::progress::observed(goes_on, || request.select(&workload)).unwrap();
+        let found = stopped.certificate.unwrap();
+        assert_eq!(found.status, Status::Interrupted, "{}", workload.name());
+        assert!(found.iterations < optimum.iterations, "{}", workload.name());
+        assert!(found.lower_bound <= optimum.upper_bound * (1.0 + 1e-12), "{}", workload.name());
+        assert!(found.upper_bound >= optimum.lower_bound * (1.0 - 1e-12), "{}", workload.name());
+        // The strategy has at most the error that is stated; in linear time, early iterates are
+        // evaluated with an error that the bounds include.
+        let error = request.problem(&workload).error(&stopped.strategy).unwrap();
+        let allowed = found.lower_bound * (1.0 - 1e-9)..=stopped.error * (1.0 + 1e-9);
+        assert!(allowed.contains(&error), "{}: {error} {stopped:?}", workload.name());
+    }
+}
+
+/// Oracle: the lower bound of the weights as those of a dense problem.
+#[test]
+fn weights_of_linear_time_problems_prove_their_bound() {
+    use crate::strategy::{Objective, OptimumDual, Problem, ProblemDual};
+    let workload = Workload::parse("prefix:64").unwrap();
+    for objective in [Objective::Max, Objective::Balanced(0.5)] {
+        let problem = Problem { objective, ..Problem::new(&workload) };
+        let (selection, dual) = Optimal::default().select_with_any_dual(&problem).unwrap();
+        let Some(OptimumDual::Steps { queries, steps }) = dual else { panic!("{dual:?}") };
+        let step_weights = Array2::from_diag(&ndarray::Array1::from_vec(steps));
+        let dual = ProblemDual { query_weights: queries, step_weights };
+        let bound = dual.lower_bound(&problem).unwrap();
+        assert_relative_eq!(bound, selection.certificate.unwrap().lower_bound, max_relative = 1e-6);
+    }
+}

@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use super::{Optimal, OptimalOptions, ProblemDual, weighted};
 use crate::error::{Error, Result};
+use crate::progress::goes_on;
 use crate::strategy::{
     Certificate, Objective, Participation, Problem, Selection, Status, StrategyFactor,
 };
@@ -91,14 +92,15 @@ pub(super) fn select(optimal: &Optimal, problem: &Problem<'_>) -> Result<(Select
     let mut state = QuasiNewton::from(&form, form.start(), form.entries())?;
     let (mut lower, mut still, mut quasi_newton_steps) = (0.0f64, 0, 0);
     let limit = STEPS_PER_ITERATION * optimal.options.max_iterations;
-    let mut stalled = false;
-    while quasi_newton_steps < limit && !stalled {
+    let (mut stalled, mut interrupted) = (false, false);
+    while quasi_newton_steps < limit && !stalled && !interrupted {
         for _ in 0..STRIDE {
             quasi_newton_steps += 1;
             let decrease = state.step(&form)?;
             still = if decrease.unwrap_or(0.0) <= PROGRESS { still + 1 } else { 0 };
             stalled = decrease.is_none() || still >= PATIENCE;
-            if stalled {
+            interrupted = !goes_on(quasi_newton_steps, lower, state.value.exp());
+            if stalled || interrupted {
                 break;
             }
         }
@@ -117,6 +119,8 @@ pub(super) fn select(optimal: &Optimal, problem: &Problem<'_>) -> Result<(Select
         iterations: quasi_newton_steps,
         status: if gap <= optimal.options.tolerance {
             Status::Converged
+        } else if interrupted {
+            Status::Interrupted
         } else if stalled {
             Status::Stalled
         } else {

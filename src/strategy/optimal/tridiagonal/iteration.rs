@@ -3,6 +3,7 @@
 
 use super::evaluation::{Evaluation, evaluate};
 use crate::error::{Error, Result};
+use crate::progress::goes_on;
 use crate::strategy::Objective;
 use crate::strategy::optimal::ProofWeights;
 use crate::strategy::optimal::anderson::{Anderson, StepLimit};
@@ -59,6 +60,8 @@ pub(super) struct Solution {
     pub lower: f64,
     pub upper: f64,
     pub evaluations: usize,
+    /// Whether the observer ended the iteration.
+    pub interrupted: bool,
 }
 
 impl Solution {
@@ -195,11 +198,12 @@ impl GridProblem<'_> {
                 None => self.norm_weights(&weights),
                 Some(_) => Vec::new(),
             };
-            let solution = record(best, count, &x, weights, evaluation, (lower, upper));
+            let mut solution = record(best, count, &x, weights, evaluation, (lower, upper));
+            solution.interrupted = !goes_on(count, solution.lower, solution.upper);
             if solution.gap() < 0.98 * gap {
                 improved = count;
             }
-            if solution.gap() <= tolerance || count - improved >= PATIENCE {
+            if solution.gap() <= tolerance || solution.interrupted || count - improved >= PATIENCE {
                 return Ok(solution);
             }
             best = Some(solution);
@@ -244,6 +248,7 @@ fn record(
             lower,
             upper,
             evaluations: count,
+            interrupted: false,
         },
         Some(mut best) => {
             best.evaluations = count;

@@ -116,6 +116,8 @@ pub fn solve(
         grids::solve(&recurrence, objective, options.tolerance, options.max_iterations.max(1))?;
     let status = if solution.gap() <= options.tolerance {
         Status::Converged
+    } else if solution.interrupted {
+        Status::Interrupted
     } else if solution.evaluations >= options.max_iterations {
         Status::IterationLimit
     } else {

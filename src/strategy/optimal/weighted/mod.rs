@@ -22,6 +22,7 @@ use ndarray::Array2;
 use super::anderson::{Anderson, StepLimit};
 use super::{OptimalOptions, ProblemDual, Proof, ProofWeights};
 use crate::error::{Error, Result};
+use crate::progress::goes_on;
 use crate::strategy::participation::epochs;
 use crate::strategy::{Certificate, Objective, Participation, Problem, Status};
 use point::{Candidate, Point};
@@ -168,13 +169,15 @@ fn solve_patterns(
             "drop this workload: it needs no measurement",
         ));
     }
-    let (best, iterations) = iterate(queries, patterns.len(), size, options)?;
+    let (best, iterations, interrupted) = iterate(queries, patterns.len(), size, options)?;
     let gap = best.gap();
     let (Some(upper), Some((weights, steps))) = (best.upper, best.dual) else {
         return Err(Error::DidNotConverge { what: "optimal strategy".into(), order: cells });
     };
     let status = if gap <= options.tolerance {
         Status::Converged
+    } else if interrupted {
+        Status::Interrupted
     } else if iterations >= options.max_iterations {
         Status::IterationLimit
     } else {
@@ -209,7 +212,8 @@ fn solve_patterns(
     Ok(WeightedOptimum { gram: in_order(&upper.gram), certificate, dual, proof })
 }
 
-/// Runs the fixed point; returns the bounds and the number of evaluations.
+/// Runs the fixed point; returns the bounds, the number of evaluations, and whether the observer
+/// ended it.
 ///
 /// If weights vanish under several epochs, it may stall. Then it starts again and follows the
 /// central path, the maximisers of `ln F² + (τ/m) Σ ln p + (τ/n) ln det M`, whose gap is at most about
@@ -219,7 +223,7 @@ fn iterate(
     patterns: usize,
     size: usize,
     options: &OptimalOptions,
-) -> Result<(Best, usize)> {
+) -> Result<(Best, usize, bool)> {
     let floor = MIN_WEIGHT * options.tolerance;
     let step_floor = floor / patterns as f64;
     let start = (
@@ -229,6 +233,7 @@ fn iterate(
     let mut search = Search {
         best: Best { lower: 0.0, dual: None, upper: None, strategy: ProofWeights::default() },
         iterations: 0,
+        interrupted: false,
         floor,
         step_floor,
         options,
@@ -246,7 +251,7 @@ fn iterate(
             from = search.stage(queries, from, PATIENCE_OF_STAGES)?;
         }
     }
-    Ok((search.best, search.iterations))
+    Ok((search.best, search.iterations, search.interrupted))
 }
 
 /// The weights of queries and of steps.
@@ -256,6 +261,7 @@ type Weights = (Vec<f64>, StepWeights);
 struct Search<'a> {
     best: Best,
     iterations: usize,
+    interrupted: bool,
     floor: f64,
     step_floor: f64,
     options: &'a OptimalOptions,
@@ -263,7 +269,9 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn ended(&self) -> bool {
-        self.best.gap() <= self.options.tolerance || self.iterations >= self.options.max_iterations
+        self.best.gap() <= self.options.tolerance
+            || self.interrupted
+            || self.iterations >= self.options.max_iterations
     }
 
     /// Runs the fixed point until the search ends, or until the gap has not been halved for
@@ -287,6 +295,11 @@ impl Search<'_> {
                 self.best.dual = Some((point.query_weights.clone(), point.steps.clone()));
             }
             record(&mut self.best, &point, queries, self.iterations, self.options.tolerance)?;
+            // A first iterate without a strategy is no result yet.
+            let upper = self.best.upper.as_ref().map_or(f64::INFINITY, |best| best.error);
+            self.interrupted = !goes_on(self.iterations, self.best.lower, upper)
+                && upper.is_finite()
+                && self.best.dual.is_some();
             if self.best.gap() < 0.5 * gap {
                 (gap, since) = (self.best.gap(), self.iterations);
             }

@@ -7,6 +7,7 @@ use super::objective::{Errors, Goal, unit_factor};
 use super::patterns::Blocks;
 use super::{Certified, Recurrence, single};
 use crate::error::{Error, Result};
+use crate::progress::goes_on;
 use crate::strategy::{Objective, Participation, Problem, QuasiNewton, SmoothFunction, Status};
 use crate::workload::Workload;
 
@@ -237,6 +238,9 @@ fn minimise(
     for iteration in 1..=options.max_iterations {
         if state.step(function)?.is_none() {
             return Ok((state.x, iteration, Status::Stalled));
+        }
+        if !goes_on(iteration, 0.0, state.value.exp()) {
+            return Ok((state.x, iteration, Status::Interrupted));
         }
         if iteration % STRIDE == 0 {
             if before - state.value <= options.tolerance {

@@ -11,6 +11,7 @@ use ndarray::Array2;
 
 use super::Truncated;
 use crate::error::{Error, Result};
+use crate::progress::goes_on;
 use crate::strategy::optimal::BandedFactor;
 use crate::strategy::stream::{Coefficients, Fitted};
 use crate::strategy::{Problem, QuasiNewton, SmoothFunction, Status};
@@ -173,6 +174,10 @@ pub(in crate::strategy::stream) fn fit(
         iterations += 1;
         if state.step(&form)?.is_none() {
             status = Status::Stalled;
+            break;
+        }
+        if !goes_on(iterations, 0.0, state.value.exp()) {
+            status = Status::Interrupted;
             break;
         }
         if iterations % STRIDE == 0 {

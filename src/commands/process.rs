@@ -4,7 +4,7 @@
 ///
 /// The peak is over the lifetime of the process and never decreases. `None` without `/proc`
 /// (macOS).
-pub(super) fn peak_mb() -> Option<f64> {
+pub fn peak_mb() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

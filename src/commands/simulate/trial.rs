@@ -4,12 +4,12 @@ use std::time::Instant;
 
 use rand_chacha::ChaCha20Rng;
 
-use matmech::access::PrivateTable;
-use matmech::data::{MarginalCounter, Records};
-use matmech::mechanism::{MarginalErrors, Mechanism, RunReport};
-use matmech::privacy::Rho;
-use matmech::workload::GroupedWorkload;
-use matmech::{Error, Result};
+use crate::access::PrivateTable;
+use crate::data::{MarginalCounter, Records};
+use crate::error::{Error, Result};
+use crate::mechanism::{MarginalErrors, Mechanism, RunReport};
+use crate::privacy::Rho;
+use crate::workload::GroupedWorkload;
 
 /// The input that all runs share.
 pub(super) struct Setting<'a> {

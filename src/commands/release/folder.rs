@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use crate::durable;
+use crate::error::{Error, Result};
 
-use matmech::Error;
-use matmech::durable;
+/// The remedy after the budget is spent.
+const REMEDY: &str = "free disk space; if the measurements are complete, `matmech answer` writes \
+                      the answers again at no cost";
 
 /// A folder that has a temporary name until it is complete and synced to disk.
 pub(super) struct Folder {
@@ -20,7 +22,7 @@ impl Folder {
     /// # Errors
     /// A name that is taken (also by a broken link), or a parent that is missing or cannot be
     /// written.
-    pub(super) fn create(out: &Path) -> anyhow::Result<Self> {
+    pub(super) fn create(out: &Path) -> Result<Self> {
         let Some(name) = out.file_name() else {
             let remedy = "use the name of a folder that does not exist";
             return Err(Error::bad_input(
@@ -28,8 +30,7 @@ impl Folder {
                 "the name of a folder",
                 "none",
                 remedy,
-            )
-            .into());
+            ));
         };
         // `exists` is false for a broken symbolic link.
         if std::fs::symlink_metadata(out).is_ok() {
@@ -40,8 +41,7 @@ impl Folder {
                 "the name of a new folder",
                 "an existing file or folder",
                 remedy,
-            )
-            .into());
+            ));
         }
         let mut partial = name.to_os_string();
         partial.push(".partial");
@@ -62,25 +62,27 @@ impl Folder {
         self.partial.join(name)
     }
 
-    pub(super) fn subfolder(&self, name: &str) -> anyhow::Result<PathBuf> {
+    pub(super) fn subfolder(&self, name: &str) -> Result<PathBuf> {
         let path = self.file(name);
-        std::fs::create_dir(&path).with_context(|| format!("creating {}", path.display()))?;
+        std::fs::create_dir(&path)
+            .map_err(|e| Error::io(&path, "creating the folder", e, REMEDY))?;
         Ok(path)
     }
 
-    pub(super) fn write(&self, name: &str, text: &str) -> anyhow::Result<()> {
+    pub(super) fn write(&self, name: &str, text: &str) -> Result<()> {
         let path = self.file(name);
-        durable::write(&path, text).with_context(|| format!("writing {}", path.display()))
+        durable::write(&path, text).map_err(|e| Error::io(&path, "writing", e, REMEDY))
     }
 
     /// Syncs the folder to disk and renames it to its final name.
-    pub(super) fn finish(&self) -> anyhow::Result<()> {
+    pub(super) fn finish(&self) -> Result<()> {
         durable::sync_folder(&self.partial)
-            .with_context(|| format!("writing {}", self.partial.display()))?;
-        std::fs::rename(&self.partial, &self.out).with_context(|| {
-            format!("renaming {}, which holds the complete release", self.partial.display())
+            .map_err(|e| Error::io(&self.partial, "writing", e, REMEDY))?;
+        std::fs::rename(&self.partial, &self.out).map_err(|e| {
+            let remedy = "rename the folder, which holds the complete release";
+            Error::io(&self.partial, "renaming", e, remedy)
         })?;
         durable::sync_parent(&self.out)
-            .with_context(|| format!("syncing the name of {}", self.out.display()))
+            .map_err(|e| Error::io(&self.out, "syncing the name of the folder", e, REMEDY))
     }
 }

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use matmech::domain::AttributeSet;
-use matmech::privacy::OperatingSystemNoise;
-use matmech::release::IntegerPlan;
-use matmech::release::staged::StagedPlan;
-use matmech::workload::{GroupQueries, GroupedWorkload, QueryCount, QueryGroup};
+use crate::domain::AttributeSet;
+use crate::privacy::OperatingSystemNoise;
+use crate::release::IntegerPlan;
+use crate::release::staged::StagedPlan;
+use crate::workload::{GroupQueries, GroupedWorkload, QueryCount, QueryGroup};
 
 /// Noise samples that are drawn to time the sampler.
 const SAMPLES: usize = 2000;
@@ -54,7 +54,7 @@ impl Forecast {
         plan: &IntegerPlan,
         workload: &GroupedWorkload,
         planning: Duration,
-    ) -> matmech::Result<Self> {
+    ) -> crate::error::Result<Self> {
         let queries = plan.plan().queries().as_f64();
         let seconds = 2.0 * planning.as_secs_f64() + drawing(plan)? + SECONDS_PER_QUERY * queries;
         let measured = plan
@@ -109,7 +109,7 @@ impl StagedForecast {
 }
 
 /// Returns the expected seconds to draw the plan's noise, from timing a discarded sample.
-fn drawing(plan: &IntegerPlan) -> matmech::Result<f64> {
+fn drawing(plan: &IntegerPlan) -> crate::error::Result<f64> {
     let Some(largest) = plan.measurements().iter().max_by_key(|m| m.strategy.rows()) else {
         return Ok(0.0);
     };
@@ -139,5 +139,5 @@ fn memory_mb(plan: &IntegerPlan, workload: &GroupedWorkload) -> f64 {
     let largest = workload.groups().iter().map(group).fold(0.0, f64::max);
     let answers =
         BASE_MB + (strategies + BYTES_PER_INTEGER * plan.answers() as f64 + largest) / 1e6;
-    answers.max(crate::cli::process::peak_mb().unwrap_or(0.0))
+    answers.max(crate::commands::process::peak_mb().unwrap_or(0.0))
 }

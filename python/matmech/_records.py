@@ -1,0 +1,322 @@
+"""Tables of records: ``plan``, ``simulate``, ``release``, ``answer`` and the ledger."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, Iterable, Mapping
+
+import numpy as np
+
+from . import _matmech
+from ._marginals import frames, measurements_of
+from ._report import Progress, Report, finished
+from ._solve import text
+from ._tables import Table, document, queries, read_table, records as table_of
+
+#: A path, or the attributes (queries) as a list of mappings with the keys of the TOML file.
+Document = Any
+
+
+class Plan(Report):
+    """Measurements with their expected errors: root mean squares at the plan's privacy cost."""
+
+    planner: str
+    rmse: float
+    #: Certified, over all strategies for the measured subspaces; None if unknown.
+    lower_bound_rmse: float | None
+    #: Certified, over all matrix mechanisms; None if not asked for.
+    global_lower_bound_rmse: float | None
+    privacy_cost: float
+    seconds: float
+
+    def groups(self) -> Table:
+        """Returns the query groups: attributes, family, queries, weight and RMSE of each."""
+        return _columns(self.report["groups"])
+
+
+class Simulation(Report):
+    """True errors of a mechanism, per record. **Not private.**"""
+
+    mechanism: str
+    mean_l1: float
+    max_l1: float
+    mean_l2: float
+    rho: float
+    #: Synthetic records of the last run, with the values of the schema; None unless asked for.
+    records: Table | None
+
+    def by_marginal(self) -> Table:
+        """Returns attributes, family, cells and L1 error of every group, largest error first."""
+        return _columns(self.report["by_marginal"])
+
+
+class Answers(Report):
+    """Answers from the measurements of a release."""
+
+    #: Estimates of all queries with standard errors and intervals, or error bounds if staged.
+    answers: Table
+    #: The folder of the measurements, for `answer`.
+    measurements: Path
+    #: Nonnegative answers, if asked for: biased, without standard errors.
+    adjusted: Table | None
+    #: Synthetic records, if asked for.
+    records: Table | None
+
+    def __init__(self, text: str, folder: Path, table: str, measurements: Path) -> None:
+        super().__init__(text)
+        optional = lambda name: read_table(folder / name) if (folder / name).exists() else None
+        self.answers = read_table(folder / table)
+        self.adjusted, self.records = optional("adjusted.csv"), optional("records.csv")
+        self.measurements = measurements
+
+    def marginals(self) -> list[Table]:
+        """Returns the marginals: a column of cell numbers per attribute, and ``count``.
+
+        Frames of this form are what dpsynth's ``generate_synthetic_data_from_marginals`` reads.
+        """
+        return frames(self.answers)
+
+    def linear_measurements(self) -> list[tuple[tuple[str, ...], np.ndarray, float]]:
+        """Returns (clique, noisy counts, standard deviation), for ``mbi.LinearMeasurement``.
+
+        The counts are in row-major order of the clique. Errors of different cells are correlated,
+        which these triples do not say; the deviation is the root mean square of the exact ones.
+        """
+        return measurements_of(self.answers)
+
+
+class Release(Answers):
+    """A private release; or only its plan, for a dry run, which has no answers."""
+
+    rho: float
+    epsilon: float
+    delta: float
+    #: Whom the release protects.
+    unit: str
+    #: The statement of what was released; None for a dry run.
+    statement: dict[str, Any] | None
+
+    def __init__(self, text: str, folder: Path | None) -> None:
+        self.statement = None
+        if folder is None:
+            Report.__init__(self, text)
+            return
+        super().__init__(text, folder, "answers.csv", folder / "measurements")
+        self.statement = json.loads((folder / "statement.json").read_text(encoding="utf-8"))
+
+
+def plan(
+    schema: Document,
+    workload: Document = None,
+    *,
+    ways: Iterable[int] | None = None,
+    planner: str = "query-smasher",
+    measure: str | None = None,
+    objective: str | None = None,
+    global_bound: bool = False,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    mu: float | None = None,
+    privacy_cost: float | None = None,
+    progress: Progress | None = None,
+) -> Plan:
+    """Plans measurements for a workload over many attributes, as ``matmech plan``.
+
+    >>> schema = [{"name": n, "size": 10, "kind": "numeric"} for n in ("age", "height")]
+    >>> planned = plan(schema, [{"family": "prefix", "ways": [1, 2]}], rho=0.5)
+    >>> planned.rmse / planned.lower_bound_rmse < 1 + 1e-6
+    True
+    """
+    outcome = _matmech.plan(
+        document(schema, "attribute"),
+        queries(workload, ways),
+        planner,
+        [("measure", measure), ("objective", objective)],
+        (epsilon, delta, rho, mu, privacy_cost),
+        global_bound,
+        progress,
+    )
+    return finished(outcome, Plan)
+
+
+def simulate(
+    schema: Document,
+    data: Any,
+    workload: Document = None,
+    *,
+    ways: Iterable[int] | None = None,
+    mechanism: str = "staged",
+    max_mb: float | None = None,
+    reconstruction: str | None = None,
+    synthetic: bool = False,
+    trials: int = 1,
+    seed: int = 1,
+    out_of_domain: str = "refuse",
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    mu: float | None = None,
+    privacy_cost: float | None = None,
+    progress: Progress | None = None,
+) -> Simulation:
+    """Runs a mechanism on data that you may see, as ``matmech simulate``. **Not private.**
+
+    ``data`` is the path of a CSV file, or a mapping from attributes to arrays.
+
+    >>> schema = [{"name": n, "size": 4, "kind": "numeric"} for n in "ab"]
+    >>> data = {"a": np.arange(200) % 4, "b": np.arange(200) % 3}
+    >>> simulate(schema, data, ways=[1], mechanism="residual-planner", rho=0.5).private
+    False
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "records.csv") if synthetic else None
+        document_of_schema = document(schema, "attribute")
+        outcome = _matmech.simulate(
+            document_of_schema,
+            table_of(data, document_of_schema),
+            queries(workload, ways),
+            mechanism,
+            [("max-mb", text(max_mb)), ("reconstruction", reconstruction)],
+            (epsilon, delta, rho, mu, privacy_cost),
+            trials,
+            seed,
+            out_of_domain,
+            path,
+            progress,
+        )
+        simulation = finished(outcome, Simulation)
+        simulation.records = read_table(path) if path else None
+        return simulation
+
+
+def release(
+    schema: Document,
+    data: Any = None,
+    workload: Document = None,
+    *,
+    ways: Iterable[int] | None = None,
+    ledger: str | os.PathLike[str] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    dry_run: bool = False,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    privacy_cost: float | None = None,
+    neighbours: str = "add-remove",
+    unit_rows: int = 1,
+    person: str | None = None,
+    planner: str | None = None,
+    objective: str | None = None,
+    mechanism: str | None = None,
+    certificate: float | None = None,
+    out_of_domain: str = "drop",
+    wait: int = 60,
+    adjust: bool = False,
+    records: int | str | None = None,
+) -> Release:
+    """Answers a workload from private records, charged to a ledger, as ``matmech release``.
+
+    ``data`` is the path of a CSV file, or a mapping from attributes to arrays, also a data frame.
+    The folder ``out``, which must not exist, gets the files of the command. Noise is from the
+    operating system. Ctrl-C before the ledger is charged spends nothing; after it, the release is
+    finished first. A dry run reads, charges and writes nothing.
+
+    Equal numbers are equal values, whatever the types of the columns, so that a missing value does
+    not change other records. Otherwise the types of columns must not depend on records: read files
+    with ``dtype=str``, or give their path.
+
+    The time that a call takes depends on the number of records, as for the command.
+    """
+    if dry_run:
+        data = ledger = out = None
+    elif data is None or ledger is None or out is None:
+        raise TypeError("expected data, ledger and out, or dry_run=True")
+    schema = document(schema, "attribute")
+    options = {
+        "ledger": None if ledger is None else os.fspath(ledger),
+        "out": None if out is None else os.fspath(out),
+        "neighbours": neighbours,
+        "unit_rows": unit_rows,
+        "person": person,
+        "planner": planner,
+        "objective": objective,
+        "mechanism": mechanism,
+        "certificate": certificate,
+        "out_of_domain": out_of_domain,
+        "wait": wait,
+        "adjust": adjust,
+        "records": text(records),
+    }
+    outcome = _matmech.release(
+        schema,
+        queries(workload, ways),
+        (None, None) if data is None else table_of(data, schema, person),
+        (epsilon, delta, rho, None, privacy_cost),
+        options,
+    )
+    return finished(outcome, lambda report: Release(report, None if out is None else Path(out)))
+
+
+def answer(
+    measurements: str | os.PathLike[str],
+    workload: Document = None,
+    *,
+    ways: Iterable[int] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    adjust: bool = False,
+    statement: bool = False,
+    report: bool = False,
+    records: int | str | None = None,
+) -> Answers:
+    """Answers queries from the measurements of a release, at no privacy cost, as ``matmech answer``.
+
+    By default the queries of the release. ``out`` is the table to write; the other files are next
+    to it. Without it nothing is kept on the disk.
+    """
+    source = None if workload is None and ways is None else queries(workload, ways)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(out) if out is not None else Path(folder) / "answers.csv"
+        outcome = _matmech.answer(
+            os.fspath(measurements), source, os.fspath(path), adjust, statement, report,
+            text(records),
+        )
+        make = lambda text: Answers(text, path.parent, path.name, Path(measurements))
+        return finished(outcome, make)
+
+
+def create_ledger(
+    path: str | os.PathLike[str],
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    privacy_cost: float | None = None,
+    neighbours: str = "add-remove",
+    unit_rows: int = 1,
+) -> dict[str, Any]:
+    """Creates the ledger of a table, with the budget of all its releases; returns the balance."""
+    budget = (epsilon, delta, rho, None, privacy_cost)
+    return json.loads(_matmech.create_ledger(os.fspath(path), budget, neighbours, unit_rows))
+
+
+def show_ledger(
+    path: str | os.PathLike[str], *, delta: float | None = None, wait: int = 60
+) -> dict[str, Any]:
+    """Returns the balance of a ledger: ``total_rho``, ``spent_rho``, ``left_rho``, …"""
+    return json.loads(_matmech.show_ledger(os.fspath(path), delta, wait))
+
+
+def _columns(rows: list[Mapping[str, Any]]) -> Table:
+    names = list(rows[0]) if rows else []
+    table: Table = {}
+    for name in names:
+        values = [row[name] for row in rows]
+        if isinstance(values[0], list):
+            values = [", ".join(value) for value in values]
+        number = not isinstance(values[0], str)
+        table[name] = np.array(values, dtype=None if number else object)
+    return table

@@ -1,0 +1,33 @@
+//! The native part of the Python package `matmech`: computations, without the interface.
+//!
+//! Functions return the report of the command of the same name as JSON, so that Python and the
+//! command line have the same numbers, and objects for what the command writes to files.
+
+mod errors;
+mod records;
+mod solve;
+mod stream;
+mod work;
+mod workload;
+
+use pyo3::prelude::*;
+
+/// The native part of the Python package `matmech`.
+#[pymodule]
+fn _matmech(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<workload::PyWorkload>()?;
+    module.add_class::<solve::Matrices>()?;
+    module.add_class::<stream::PyCoefficients>()?;
+    module.add_class::<stream::Noise>()?;
+    module.add_function(wrap_pyfunction!(solve::solve, module)?)?;
+    module.add_function(wrap_pyfunction!(solve::certify, module)?)?;
+    module.add_function(wrap_pyfunction!(solve::registries, module)?)?;
+    module.add_function(wrap_pyfunction!(stream::stream, module)?)?;
+    module.add_function(wrap_pyfunction!(records::plan, module)?)?;
+    module.add_function(wrap_pyfunction!(records::simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(records::release, module)?)?;
+    module.add_function(wrap_pyfunction!(records::answer, module)?)?;
+    module.add_function(wrap_pyfunction!(records::create_ledger, module)?)?;
+    module.add_function(wrap_pyfunction!(records::show_ledger, module)?)
+}

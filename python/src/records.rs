@@ -1,0 +1,288 @@
+//! `plan`, `simulate`, `release`, `answer` and the ledger.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use matmech::commands::answer::Answer;
+use matmech::commands::budget::Budget;
+use matmech::commands::ledger::LedgerReport;
+use matmech::commands::plan::plan as plan_measurements;
+use matmech::commands::release::{Data, Files, Release};
+use matmech::commands::simulate::{Task, mechanism_of, simulate as run_simulation};
+use matmech::commands::target::Source;
+use matmech::data::{OutOfDomain, read_csv, read_csv_from, write_csv};
+use matmech::privacy::{Neighbours, PrivacyUnit};
+use matmech::release::{Ledger, LockWait};
+use matmech::schema::SchemaSource;
+use matmech::{Error, Result};
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors;
+use crate::solve::{Flags, borrowed, json};
+use crate::work::{self, Outcome};
+
+/// ε, δ, ρ, μ and β, of which those of one notion are given.
+type Parameters = (Option<f64>, Option<f64>, Option<f64>, Option<f64>, Option<f64>);
+
+fn budget_of((epsilon, delta, rho, mu, privacy_cost): Parameters) -> Budget {
+    Budget { privacy_cost, epsilon, delta, rho, mu }
+}
+
+/// A schema: a path, or a text if `is_text`.
+type Text = (String, bool);
+
+fn schema_of((text, is_text): Text) -> SchemaSource {
+    match is_text {
+        true => SchemaSource::Text(text),
+        false => SchemaSource::File(text.into()),
+    }
+}
+
+/// Queries: a path, a text, or numbers of attributes.
+type Queries = (Option<Text>, Vec<usize>);
+
+fn source_of((text, ways): Queries) -> Source {
+    match text {
+        None => Source::Ways(ways),
+        Some((text, true)) => Source::Text(text),
+        Some((path, false)) => Source::File(path.into()),
+    }
+}
+
+/// Records: the path of a CSV file, or its bytes.
+type Table = (Option<PathBuf>, Option<Vec<u8>>);
+
+fn rule_of(name: &str) -> Result<Option<OutOfDomain>> {
+    match name {
+        "refuse" => Ok(None),
+        "drop" => Ok(Some(OutOfDomain::Drop)),
+        "clamp" => Ok(Some(OutOfDomain::Clamp)),
+        other => Err(Error::bad_input(
+            "out_of_domain",
+            "drop or clamp, and refuse for simulate",
+            format!("`{other}`"),
+            "leave it out for the default",
+        )),
+    }
+}
+
+/// `matmech plan`: the report as JSON.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "the arguments of the command")]
+pub(crate) fn plan(
+    py: Python<'_>,
+    schema: Text,
+    queries: Queries,
+    planner: String,
+    flags: Flags,
+    budget: Parameters,
+    global_bound: bool,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Outcome<(String,)>> {
+    work::run(py, progress, move || {
+        let budget = budget_of(budget).budget()?;
+        budget.privacy_cost()?;
+        let (schema, _) = schema_of(schema).read()?;
+        let (workload, _) = source_of(queries).read(&schema)?;
+        let planner = matmech::planner::with_flags(&planner, &borrowed(&flags))?;
+        let report = plan_measurements(planner.as_ref(), &workload, &budget, global_bound)?;
+        Ok((json(&report)?,))
+    })
+}
+
+/// `matmech simulate`: the report as JSON; synthetic records go to a CSV file.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "the arguments of the command")]
+pub(crate) fn simulate(
+    py: Python<'_>,
+    schema: Text,
+    table: Table,
+    queries: Queries,
+    mechanism: String,
+    flags: Flags,
+    budget: Parameters,
+    trials: usize,
+    seed: u64,
+    out_of_domain: String,
+    synthetic: Option<PathBuf>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Outcome<(String,)>> {
+    work::run(py, progress, move || {
+        let mechanism = mechanism_of(&mechanism, &borrowed(&flags), synthetic.is_some())?;
+        let budget = budget_of(budget).budget()?;
+        let (schema, _) = schema_of(schema).read()?;
+        let source = source_of(queries);
+        let (workload, _) = source.read(&schema)?;
+        let rule = rule_of(&out_of_domain)?;
+        let origin = source.origin();
+        let task = Task {
+            mechanism: mechanism.as_ref(),
+            workload: &workload,
+            origin: &origin,
+            budget,
+            trials,
+            seed,
+            synthetic: synthetic.is_some(),
+        };
+        let (report, records) = run_simulation(&task, || match table {
+            (Some(path), _) => read_csv(&path, &schema, rule),
+            (None, bytes) => {
+                read_csv_from(bytes.unwrap_or_default().as_slice(), "data", &schema, rule)
+            }
+        })?;
+        if let (Some(path), Some(records)) = (&synthetic, &records) {
+            write_csv(path, &schema, records)?;
+        }
+        Ok((json(&report)?,))
+    })
+}
+
+/// Reads an option of a dictionary; the interface has set all of them.
+fn option<'py, T: FromPyObjectOwned<'py>>(options: &Bound<'py, PyDict>, name: &str) -> PyResult<T> {
+    let value = options.get_item(name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+    value.extract().map_err(Into::into)
+}
+
+fn unit_of(neighbours: &str, rows: u32) -> Result<PrivacyUnit> {
+    let neighbours = match neighbours {
+        "add-remove" => Neighbours::AddOrRemoveOneRecord,
+        "replace" => Neighbours::ReplaceOneRecord,
+        other => {
+            return Err(Error::bad_input(
+                "neighbours",
+                "add-remove or replace",
+                format!("`{other}`"),
+                "leave it out for add-remove",
+            ));
+        }
+    };
+    if !(1..=1_000_000).contains(&rows) {
+        return Err(Error::bad_input(
+            "unit_rows",
+            "a number of records from 1 to 1000000",
+            rows.to_string(),
+            "give the maximum number of records per person",
+        ));
+    }
+    Ok(PrivacyUnit { neighbours, rows })
+}
+
+fn waiting(seconds: u32) -> LockWait {
+    LockWait { limit: std::time::Duration::from_secs(seconds.into()), ..LockWait::default() }
+}
+
+/// `matmech release`: the report as JSON. Noise is from the operating system; there is no seed.
+#[pyfunction]
+pub(crate) fn release(
+    py: Python<'_>,
+    schema: Text,
+    queries: Queries,
+    table: Table,
+    budget: Parameters,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<Outcome<(String,)>> {
+    let neighbours: String = option(options, "neighbours")?;
+    let unit_rows: u32 = option(options, "unit_rows")?;
+    let out_of_domain: String = option(options, "out_of_domain")?;
+    let records: Option<String> = option(options, "records")?;
+    let ledger: Option<PathBuf> = option(options, "ledger")?;
+    let out: Option<PathBuf> = option(options, "out")?;
+    let data = match table {
+        (Some(path), _) => Some(Data::File(path)),
+        (None, Some(bytes)) => Some(Data::Bytes(Arc::from(bytes))),
+        (None, None) => None,
+    };
+    let files = match (data, ledger, out) {
+        (Some(data), Some(ledger), Some(out)) => Some(Files { data, ledger, out }),
+        _ => None,
+    };
+    let budget = budget_of(budget);
+    let prepared = || -> Result<_> {
+        let rule = rule_of(&out_of_domain)?;
+        Ok((
+            budget.rho()?,
+            unit_of(&neighbours, unit_rows)?,
+            rule.ok_or_else(|| {
+                let remedy = "check the table with `matmech check-data` first";
+                Error::bad_input("out_of_domain", "drop or clamp", "`refuse`", remedy)
+            })?,
+            records.as_deref().map(str::parse).transpose()?,
+        ))
+    };
+    let (rho, unit, rule, records) = prepared().map_err(|error| errors::exception(py, &error))?;
+    let release = Release {
+        schema: schema_of(schema),
+        target: source_of(queries),
+        rho,
+        delta: budget.delta,
+        unit,
+        person: option(options, "person")?,
+        planner: option(options, "planner")?,
+        objective: option(options, "objective")?,
+        mechanism: option(options, "mechanism")?,
+        certificate: option(options, "certificate")?,
+        out_of_domain: rule,
+        waiting: waiting(option(options, "wait")?),
+        adjust: option(options, "adjust")?,
+        records,
+        files,
+    };
+    work::run_release(py, move |gate| Ok((json(&release.run(gate)?)?,)))
+}
+
+/// `matmech answer`: the report as JSON.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "the arguments of the command")]
+pub(crate) fn answer(
+    py: Python<'_>,
+    measurements: PathBuf,
+    queries: Option<Queries>,
+    out: PathBuf,
+    adjust: bool,
+    statement: bool,
+    report: bool,
+    records: Option<String>,
+) -> PyResult<Outcome<(String,)>> {
+    let records = records.as_deref().map(str::parse).transpose();
+    let answer = Answer {
+        measurements,
+        workload: queries.map(source_of),
+        out,
+        adjust,
+        statement,
+        report,
+        records: records.map_err(|error| errors::exception(py, &error))?,
+    };
+    work::run_release(py, move |gate| Ok((json(&answer.run(gate)?)?,)))
+}
+
+/// `matmech ledger create`: the balance as JSON.
+#[pyfunction]
+pub(crate) fn create_ledger(
+    py: Python<'_>,
+    path: PathBuf,
+    budget: Parameters,
+    neighbours: &str,
+    unit_rows: u32,
+) -> PyResult<String> {
+    let budget = budget_of(budget);
+    let create = || {
+        let unit = unit_of(neighbours, unit_rows)?;
+        json(&LedgerReport::of(&Ledger::create(&path, budget.rho()?, budget.delta, unit)?, None)?)
+    };
+    create().map_err(|error| errors::exception(py, &error))
+}
+
+/// `matmech ledger show`: the balance as JSON.
+#[pyfunction]
+pub(crate) fn show_ledger(
+    py: Python<'_>,
+    path: PathBuf,
+    delta: Option<f64>,
+    wait: u32,
+) -> PyResult<String> {
+    let show = |path: &Path| json(&LedgerReport::of(&Ledger::open(path, waiting(wait))?, delta)?);
+    py.detach(|| show(&path)).map_err(|error| errors::exception(py, &error))
+}

@@ -1,0 +1,205 @@
+"""`solve`, `certify` and `stream`: parity with the command, and independent oracles."""
+
+import doctest
+import importlib
+import signal
+import tempfile
+import threading
+import time
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+import matmech
+from common import TestCase, command
+
+
+class Parity(TestCase):
+    def test_solve_has_the_reports_of_the_command(self):
+        for workload, options in [
+            ("range:64", {}),
+            ("range:8x8", {}),
+            ("prefix:64", {"objective": "max", "participation": "epochs:4"}),
+            ("prefix:48", {"participation": "min-sep:8,3", "bands": 4}),
+            ("prefix:5000", {}),
+            ("residual(abs:8x8)", {"strategy": "eigen-design:wavelet"}),
+            ("union(range:16; cdf:16)", {"tolerance": 1e-9}),
+        ]:
+            with self.subTest(workload=workload, options=options):
+                words = [w for k, v in options.items() for w in (f"--{k}".replace("_", "-"), v)]
+                expected = command("solve", "--workload", workload, *words)
+                self.assert_same(matmech.solve(workload, **options).report, expected)
+
+    def test_certify_has_the_reports_of_the_command(self):
+        matrix = np.tril(np.ones((24, 24))) + np.eye(24)
+        with tempfile.TemporaryDirectory() as folder:
+            file, dual = f"{folder}/A.npy", f"{folder}/dual.npy"
+            np.save(file, matrix)
+            words = ["certify", file, "--workload", "range:24", "--save-dual", dual]
+            expected = command(*words)
+            found = matmech.certify(matrix, "range:24")
+            self.assert_same(found.report, expected, but=("strategy", "dual"))
+            np.testing.assert_array_equal(found.dual(), np.load(dual))
+            words = ["--objective", "max", "--participation", "epochs:3"]
+            expected = command("certify", file, "--workload", "prefix:24", *words)
+            found = matmech.certify(
+                matrix, "prefix:24", objective="max", participation="epochs:3"
+            )
+            self.assert_same(found.report, expected, but=("strategy",))
+
+    def test_stream_has_the_reports_and_the_coefficients_of_the_command(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for participation, form in [("epochs:2", None), ("single", "chains")]:
+                out = Path(folder) / f"{participation[:3]}.npz"
+                words = ["--form", form] if form else []
+                words += ["--participation", participation, "--out", out]
+                expected = command("stream", "--workload", "prefix:64", *words)
+                found = matmech.stream("prefix:64", participation=participation, form=form)
+                self.assert_same(found.report, expected, but=("out",))
+                read = matmech.read_stream(out)
+                for ours, theirs in zip(found.noise(3, seed=7), read.noise(3, seed=7)):
+                    np.testing.assert_array_equal(ours, theirs)
+
+    def test_strategies_are_those_of_the_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            command("solve", "--workload", "range:6x9", "--save", f"{folder}/A")
+            factors = matmech.solve("range:6x9").factors()
+            for k, factor in enumerate(factors):
+                np.testing.assert_array_equal(factor, np.load(f"{folder}/A-{k + 1}.npy"))
+
+
+class Oracles(TestCase):
+    def error(self, strategy, gram):
+        norm = (strategy**2).sum(axis=0).max()
+        return norm * np.trace(gram @ np.linalg.pinv(strategy.T @ strategy))
+
+    def test_errors_and_bounds_hold_in_numpy(self):
+        for workload in ["range:20", "prefix:4x5"]:
+            solution = matmech.solve(workload)
+            families = {"range:20": np.array([(np.arange(20) >= a) & (np.arange(20) <= b)
+                                              for a in range(20) for b in range(a, 20)], float),
+                        "prefix:4x5": np.kron(np.tri(4), np.tri(5))}
+            rows = families[workload]
+            gram = rows.T @ rows
+            self.assertAlmostEqual(self.error(solution.strategy(), gram) / solution.error, 1, 9)
+            root = np.sqrt(solution.dual())
+            values = np.linalg.eigvalsh(root[:, None] * gram * root)
+            bound = np.sqrt(np.maximum(values, 0)).sum() ** 2
+            self.assertAlmostEqual(bound / solution.lower_bound, 1, 6)
+
+    def test_matrices_are_workloads(self):
+        rows = np.tri(32)
+        by_name = matmech.solve("prefix:32")
+        for workload in [rows, rows.astype(int), matmech.gram(rows.T @ rows)]:
+            self.assertAlmostEqual(matmech.solve(workload).error / by_name.error, 1, 6)
+        try:
+            import scipy.sparse
+        except ImportError:
+            self.skipTest("scipy is not installed")
+        sparse = scipy.sparse.csr_matrix(rows)
+        self.assertEqual(matmech.solve(sparse).error, matmech.solve(rows).error)
+
+    def test_noise_has_the_covariance_of_the_strategy(self):
+        fitted = matmech.stream("prefix:6", buffers=2)
+        noise = np.stack(list(fitted.noise((40_000, 5), seed=3)))
+        self.assertEqual(noise.shape, (6, 40_000, 5))
+        noise = noise.reshape(6, -1)
+        inverse = np.linalg.inv(fitted.matrix())
+        expected = inverse @ inverse.T
+        deviation = np.sqrt((expected**2 + np.outer(np.diag(expected), np.diag(expected))) / 2e5)
+        self.assertLess(np.abs((noise @ noise.T / 2e5 - expected) / deviation).max(), 5)
+        first, second = (next(fitted.noise(4)) for _ in range(2))
+        self.assertFalse(np.array_equal(first, second))
+
+
+class Behaviour(TestCase):
+    def test_errors_are_exceptions_with_fields(self):
+        with self.assertRaises(matmech.UnknownName) as caught:
+            matmech.solve("range:8", "optimum")
+        self.assertEqual((caught.exception.kind, caught.exception.name), ("strategy", "optimum"))
+        self.assertIn("optimal", caught.exception.known)
+        self.assertIn("remedy", str(caught.exception))
+        with self.assertRaises(ValueError) as caught:
+            matmech.solve(matmech.gram(np.eye(4)), objective="max")
+        self.assertIn("Gram matrix", caught.exception.what)
+        with self.assertRaises(matmech.BadInput):
+            matmech.gram(np.array([[1.0, 2.0], [2.0, 1.0]]))
+        with self.assertRaises(matmech.FileError) as caught:
+            matmech.solve("matrix:missing.npy")
+        self.assertIsInstance(caught.exception, OSError)
+        with self.assertRaises(matmech.Unanswered):
+            matmech.certify(np.ones((1, 3)), "prefix:3")
+
+    def test_progress_is_reported_and_ends_with_its_exception(self):
+        seen = []
+        solution = matmech.solve("range:200", progress=seen.append)
+        # Coarser grids report, too.
+        self.assertGreaterEqual(len(seen), solution.iterations)
+        self.assertEqual(seen[-1]["iterations"], solution.iterations)
+        self.assertGreaterEqual(seen[-1]["upper_bound"], seen[-1]["lower_bound"])
+
+        def fail(step):
+            raise LookupError("no more")
+
+        with self.assertRaises(LookupError):
+            matmech.solve("range:200", progress=fail)
+
+    def test_interruption_returns_the_best_iterate_with_its_bound(self):
+        timer = threading.Timer(0.7, signal.raise_signal, [signal.SIGINT])
+        timer.start()
+        # A gap that is not reached, in more iterations than the time allows.
+        started = time.monotonic()
+        with self.assertRaises(matmech.Interrupted) as caught:
+            matmech.solve("residual(prefix:300)", tolerance=1e-30, max_iterations=10**6)
+        timer.join()
+        self.assertLess(time.monotonic() - started, 0.7 + 1.0)
+        self.assertIsInstance(caught.exception, KeyboardInterrupt)
+        best = caught.exception.result
+        self.assertEqual(best.status, "interrupted")
+        optimum = matmech.solve("residual(prefix:300)")
+        self.assertLessEqual(best.lower_bound, optimum.upper_bound * (1 + 1e-12))
+        self.assertGreaterEqual(best.error, optimum.lower_bound * (1 - 1e-12))
+
+    def test_other_threads_run_during_work(self):
+        counts, stop = [0], threading.Event()
+
+        def count():
+            while not stop.is_set():
+                counts[0] += 1
+                time.sleep(0.001)
+
+        thread = threading.Thread(target=count)
+        thread.start()
+        started = time.monotonic()
+        matmech.solve("residual(prefix:600)", tolerance=1e-12)
+        took = time.monotonic() - started
+        stop.set()
+        thread.join()
+        self.assertGreater(counts[0], 100 * took)
+
+    def test_calls_add_less_than_a_millisecond(self):
+        # The report has the time of the solver itself.
+        overheads = []
+        for _ in range(40):
+            started = time.perf_counter()
+            solution = matmech.solve("prefix:64", "identity")
+            overheads.append(time.perf_counter() - started - solution.seconds)
+        self.assertLess(sorted(overheads)[10], 1e-3)
+
+
+class Documentation(unittest.TestCase):
+    def test_examples_of_docstrings(self):
+        for name in ["_solve", "_stream", "_records"]:
+            module = importlib.import_module(f"matmech.{name}")
+            failed, tried = doctest.testmod(module, extraglobs={"np": np})
+            self.assertGreater(tried, 0)
+            self.assertEqual(failed, 0)
+        self.assertEqual(doctest.testmod(matmech).failed, 0)
+        self.assertIn("optimal", matmech.strategies())
+        self.assertIn("anova", matmech.planners())
+        self.assertIn("staged", matmech.mechanisms())
+
+
+if __name__ == "__main__":
+    unittest.main()
