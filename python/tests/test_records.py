@@ -216,7 +216,8 @@ class Releases(TestCase):
         # Also after the plan, which is not abandoned at once.
         while threads() > before and time.monotonic() - started < 120:
             time.sleep(0.1)
-        self.assertEqual(threads(), before)
+        # A thread of an earlier call may have ended since.
+        self.assertLessEqual(threads(), before)
         self.assertEqual(matmech.show_ledger(self.ledger)["reservations"], 0)
         self.assertFalse((self.folder / "interrupted").exists())
 
