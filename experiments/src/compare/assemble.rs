@@ -271,7 +271,7 @@ impl Judge<'_> {
                     _ => judge(&claim, &ours),
                 }
             }
-            [] => self.without_result(&claim, cell_rows.is_empty()),
+            [] => self.without_result(spec, &claim, cell_rows.is_empty()),
             several => Judgement::failed(
                 format!("{} result rows for one value", several.len()),
                 "one result row; add the column in which they differ to `join`",
@@ -292,11 +292,11 @@ impl Judge<'_> {
 
     /// Judges a value without a result row: *not run* if `quick` omits its cell, *not comparable* if
     /// the config says why, else a failure.
-    fn without_result(&self, claim: &Claim<'_>, no_cell: bool) -> Judgement {
+    fn without_result(&self, spec: &CompareSpec, claim: &Claim<'_>, no_cell: bool) -> Judgement {
         if self.profile == Profile::Quick && no_cell {
             return Judgement::new(Verdict::NotRun, "not in the grid of the profile `quick`");
         }
-        if let Some(reason) = claim.not_comparable.filter(|_| no_cell) {
+        if let Some(reason) = spec.without_result.as_deref().filter(|_| no_cell) {
             return Judgement::new(Verdict::NotComparable, reason);
         }
         let reason = if no_cell { "missing result" } else { "missing metric" };
