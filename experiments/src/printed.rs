@@ -105,7 +105,7 @@ impl Printed {
     /// Returns whether it states a bound or a range, not a value.
     #[must_use]
     pub fn is_inequality(&self) -> bool {
-        matches!(self, Self::Below(_) | Self::Above(_) | Self::Range(..))
+        !matches!(self, Self::Number(_) | Self::NotImplemented | Self::Text(_))
     }
 
     /// Formats a computed number in the style of this value, with two more digits.
@@ -322,7 +322,7 @@ mod tests {
         assert!([1.146, 1.2, 1.374].iter().all(|&value| range.accepts(value)));
         assert!(![1.144, 1.376].iter().any(|&value| range.accepts(value)));
         assert_eq!(Printed::parse(" NI "), Printed::NotImplemented);
-        assert!(["<1", ">1", "1 to 2"].iter().all(|text| Printed::parse(text).is_inequality()));
+        assert!(["<1", ">1", "<=1", ">=1", "1 to 2"].iter().all(|text| Printed::parse(text).is_inequality()));
         assert!(["1", "NI", "n"].iter().all(|text| !Printed::parse(text).is_inequality()));
         assert!(Printed::parse("sqrt(log n)").accepts_text("sqrt(log  n)"));
         assert!(!Printed::parse("sqrt(log n)").accepts_text("2 ln n"));
