@@ -322,7 +322,11 @@ mod tests {
         assert!([1.146, 1.2, 1.374].iter().all(|&value| range.accepts(value)));
         assert!(![1.144, 1.376].iter().any(|&value| range.accepts(value)));
         assert_eq!(Printed::parse(" NI "), Printed::NotImplemented);
-        assert!(["<1", ">1", "<=1", ">=1", "1 to 2"].iter().all(|text| Printed::parse(text).is_inequality()));
+        assert!(
+            ["<1", ">1", "<=1", ">=1", "1 to 2"]
+                .iter()
+                .all(|text| Printed::parse(text).is_inequality())
+        );
         assert!(["1", "NI", "n"].iter().all(|text| !Printed::parse(text).is_inequality()));
         assert!(Printed::parse("sqrt(log n)").accepts_text("sqrt(log  n)"));
         assert!(!Printed::parse("sqrt(log n)").accepts_text("2 ln n"));
