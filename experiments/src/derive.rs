@@ -155,6 +155,10 @@ fn derived_rows(table: &Table, spec: &DeriveSpec) -> Result<Vec<Fields>> {
                 .exp();
             ratios.first().map(|&(row, _)| (row, mean))
         }
+        Take::Share => {
+            let below = ratios.iter().filter(|(_, ratio)| *ratio < 1.0).count();
+            ratios.first().map(|&(row, _)| (row, below as f64 / ratios.len() as f64))
+        }
     };
     Ok(kept.map(|(row, ratio)| fields_of(row, ratio, data)).into_iter().collect())
 }
@@ -256,6 +260,10 @@ mod tests {
         );
         let mean = derived(&format!("{spec}take = 'mean'\n"));
         approx::assert_relative_eq!(mean[0].2, 40f64.sqrt(), max_relative = 1e-14);
+        // Ratios to the slow method: 1 and 0.5, 1 and 0.8, 1.
+        let share =
+            "metric = 'ratio'\nfrom = 'error'\nover = { method = 'slow' }\ntake = 'share'\n";
+        assert_eq!(derived(share)[0].2, 0.4);
         let set = format!("{spec}take = 'largest'\nset = {{ id = 'claim' }}\n");
         let spec: DeriveSpec = toml::from_str(&set).unwrap();
         let quick = extended(&table(), std::slice::from_ref(&spec), Profile::Quick).unwrap();

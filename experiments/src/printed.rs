@@ -21,8 +21,12 @@ pub enum Printed {
     Number(Digits),
     /// `<0.1`.
     Below(Digits),
+    /// `<=1.00`: a value below, or one that rounds to these digits.
+    AtMost(Digits),
     /// `>10`.
     Above(Digits),
+    /// `>=1.00`: a value above, or one that rounds to these digits.
+    AtLeast(Digits),
     /// `1.15 to 1.37`.
     Range(Digits, Digits),
     /// `NI`: the paper has no implementation of this method for this case.
@@ -41,11 +45,14 @@ impl Printed {
         if text == "NI" {
             return Self::NotImplemented;
         }
-        let bound = |rest: &str| Digits::parse(rest.trim_start_matches('=').trim());
-        let parsed = if let Some(rest) = text.strip_prefix('<') {
-            bound(rest).map(Self::Below)
+        let parsed = if let Some(rest) = text.strip_prefix("<=") {
+            Digits::parse(rest).map(Self::AtMost)
+        } else if let Some(rest) = text.strip_prefix(">=") {
+            Digits::parse(rest).map(Self::AtLeast)
+        } else if let Some(rest) = text.strip_prefix('<') {
+            Digits::parse(rest).map(Self::Below)
         } else if let Some(rest) = text.strip_prefix('>') {
-            bound(rest).map(Self::Above)
+            Digits::parse(rest).map(Self::Above)
         } else if let Some((low, high)) = text.split_once(" to ") {
             Digits::parse(low).zip(Digits::parse(high)).map(|(low, high)| Self::Range(low, high))
         } else {
@@ -60,7 +67,9 @@ impl Printed {
         match self {
             Self::Number(digits) => digits.accepts(ours),
             Self::Below(digits) => ours < digits.value,
+            Self::AtMost(digits) => ours < digits.value || digits.accepts(ours),
             Self::Above(digits) => ours > digits.value,
+            Self::AtLeast(digits) => ours > digits.value || digits.accepts(ours),
             Self::Range(low, high) => {
                 (low.value..=high.value).contains(&ours) || low.accepts(ours) || high.accepts(ours)
             }
@@ -96,7 +105,7 @@ impl Printed {
     /// Returns whether it states a bound or a range, not a value.
     #[must_use]
     pub fn is_inequality(&self) -> bool {
-        matches!(self, Self::Below(_) | Self::Above(_) | Self::Range(..))
+        !matches!(self, Self::Number(_) | Self::NotImplemented | Self::Text(_))
     }
 
     /// Formats a computed number in the style of this value, with two more digits.
@@ -105,7 +114,9 @@ impl Printed {
         match self {
             Self::Number(digits)
             | Self::Below(digits)
+            | Self::AtMost(digits)
             | Self::Above(digits)
+            | Self::AtLeast(digits)
             | Self::Range(digits, _) => digits.format_like(ours),
             Self::NotImplemented | Self::Text(_) => significant(ours, 6),
         }
@@ -116,7 +127,9 @@ impl Printed {
     pub fn expectation(&self) -> String {
         match self {
             Self::Number(digits) => format!("{self} ± {}", significant(digits.half_unit, 2)),
-            Self::Below(_) | Self::Above(_) => format!("a value {self}"),
+            Self::Below(_) | Self::AtMost(_) | Self::Above(_) | Self::AtLeast(_) => {
+                format!("a value {self}")
+            }
             Self::Range(..) => format!("a value from {self}"),
             Self::NotImplemented => "nothing (not implemented in the paper)".to_owned(),
             Self::Text(text) => format!("the text \"{text}\""),
@@ -129,7 +142,9 @@ impl fmt::Display for Printed {
         match self {
             Self::Number(digits) => write!(f, "{digits}"),
             Self::Below(digits) => write!(f, "< {digits}"),
+            Self::AtMost(digits) => write!(f, "<= {digits}"),
             Self::Above(digits) => write!(f, "> {digits}"),
+            Self::AtLeast(digits) => write!(f, ">= {digits}"),
             Self::Range(low, high) => write!(f, "{low} to {high}"),
             Self::NotImplemented => write!(f, "NI"),
             Self::Text(text) => write!(f, "{text}"),
@@ -298,11 +313,20 @@ mod tests {
     fn bounds_marks_and_text() {
         assert!(Printed::parse("<0.1").accepts(0.05) && !Printed::parse("<0.1").accepts(0.1));
         assert!(Printed::parse("> 10").accepts(11.0) && !Printed::parse("> 10").accepts(9.0));
+        let at_most = Printed::parse("<= 1.00");
+        assert!(at_most.accepts(0.2) && at_most.accepts(1.0049) && !at_most.accepts(1.0051));
+        let at_least = Printed::parse(">=2");
+        assert!(at_least.accepts(9.0) && at_least.accepts(1.51) && !at_least.accepts(1.49));
+        assert_eq!([at_most.to_string(), at_least.to_string()], ["<= 1.00", ">= 2"]);
         let range = Printed::parse("1.15 to 1.37");
         assert!([1.146, 1.2, 1.374].iter().all(|&value| range.accepts(value)));
         assert!(![1.144, 1.376].iter().any(|&value| range.accepts(value)));
         assert_eq!(Printed::parse(" NI "), Printed::NotImplemented);
-        assert!(["<1", ">1", "1 to 2"].iter().all(|text| Printed::parse(text).is_inequality()));
+        assert!(
+            ["<1", ">1", "<=1", ">=1", "1 to 2"]
+                .iter()
+                .all(|text| Printed::parse(text).is_inequality())
+        );
         assert!(["1", "NI", "n"].iter().all(|text| !Printed::parse(text).is_inequality()));
         assert!(Printed::parse("sqrt(log n)").accepts_text("sqrt(log  n)"));
         assert!(!Printed::parse("sqrt(log n)").accepts_text("2 ln n"));

@@ -89,13 +89,10 @@ fn cost(config: &Config, profile: Profile) -> String {
     format!("{}, {}", duration(seconds), memory(mb))
 }
 
-/// Returns the data sets of the results, as their provenance names them.
+/// Returns the data sets and the cells computed once, as the provenance of the results names them.
 fn data(root: &Path, config: &Config, profile: Profile) -> String {
     let file = Results::new(root, profile).provenance(&config.experiment);
-    let record = ProvenanceRecord::find(&file);
-    let names = record.iter().flat_map(|record| &record.data);
-    let labelled = names.map(|data| format!("{} ({})", data.name, data.label()));
-    labelled.collect::<Vec<_>>().join(", ")
+    ProvenanceRecord::find(&file).map(|record| record.described()).unwrap_or_default()
 }
 
 /// Maximum relative distance of an optimum below its certified lower bound, from rounding.
@@ -274,7 +271,7 @@ impl Judge<'_> {
                     _ => judge(&claim, &ours),
                 }
             }
-            [] => self.without_result(&claim, cell_rows.is_empty()),
+            [] => self.without_result(spec, &claim, cell_rows.is_empty()),
             several => Judgement::failed(
                 format!("{} result rows for one value", several.len()),
                 "one result row; add the column in which they differ to `join`",
@@ -293,10 +290,14 @@ impl Judge<'_> {
         line
     }
 
-    /// Judges a value without a result row: *not run* if `quick` omits its cell, else a failure.
-    fn without_result(&self, claim: &Claim<'_>, no_cell: bool) -> Judgement {
+    /// Judges a value without a result row: *not run* if `quick` omits its cell, *not comparable* if
+    /// the config says why, else a failure.
+    fn without_result(&self, spec: &CompareSpec, claim: &Claim<'_>, no_cell: bool) -> Judgement {
         if self.profile == Profile::Quick && no_cell {
             return Judgement::new(Verdict::NotRun, "not in the grid of the profile `quick`");
+        }
+        if let Some(reason) = spec.without_result.as_deref().filter(|_| no_cell) {
+            return Judgement::new(Verdict::NotComparable, reason);
         }
         let reason = if no_cell { "missing result" } else { "missing metric" };
         Judgement::failed(reason, expectation(claim))

@@ -39,11 +39,12 @@ pub(super) fn ours<'r>(
     }
 }
 
-/// Formats the known value, with its band, for reports.
+/// Formats the known value, with its words or its band, for reports.
 pub(super) fn published_text(value: &KnownValue) -> String {
     let printed = value.printed.to_string();
     match value.band {
-        None => printed,
+        None if value.words.is_empty() => printed,
+        None => format!("“{}”: {printed}", value.words),
         Some((low, high)) if printed.is_empty() => format!("{low} to {high}"),
         Some((low, high)) => format!("{printed} ({low} to {high})"),
     }

@@ -20,6 +20,9 @@ pub struct KnownValue {
     pub key: Vec<String>,
     /// The metric, in our spelling.
     pub metric: String,
+    /// The words that the inequality of `printed` stands for, from the column `words`; empty if the
+    /// paper prints the number.
+    pub words: String,
     /// The value as printed; empty text for rows that state only a band.
     pub printed: Printed,
     /// The band, if the row states one.
@@ -111,6 +114,7 @@ fn known_value(
             (Some(column), _) => in_our_spelling.field(column, row).to_owned(),
             (None, metric) => metric.clone().unwrap_or_default(),
         },
+        words: as_printed.field("words", row).trim().to_owned(),
         printed,
         band,
     })

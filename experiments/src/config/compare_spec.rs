@@ -84,6 +84,9 @@ pub struct CompareSpec {
     /// Metric → the reason why it cannot be compared, such as timing on other hardware.
     #[serde(default)]
     pub not_comparable: BTreeMap<String, String>,
+    /// Why no run computes the values, which are then *not comparable*.
+    #[serde(default)]
+    pub without_result: Option<String>,
 }
 
 /// Tolerance of a value computed from times or memory.
@@ -218,14 +221,14 @@ impl CompareSpec {
                 "remove one of the keys",
             );
         }
-        if key == "reference" && !self.not_comparable.is_empty() {
+        let excuses = [
+            ("not_comparable", !self.not_comparable.is_empty()),
+            ("without_result", self.without_result.is_some()),
+        ];
+        if let Some((excuse, _)) = excuses.iter().find(|(_, used)| key == "reference" && *used) {
             let expected = "`published`, because reference values must be reproduced";
-            return refuse(
-                "not_comparable",
-                expected,
-                "`reference`".to_owned(),
-                "remove `not_comparable`",
-            );
+            let remedy = format!("remove `{excuse}`");
+            return refuse(excuse, expected, "`reference`".to_owned(), &remedy);
         }
         Ok(())
     }

@@ -17,6 +17,8 @@ pub enum Take {
     Largest,
     /// The geometric mean.
     Mean,
+    /// The share of ratios below 1.
+    Share,
 }
 
 /// One `[[derive]]` entry of a config: ratios of values of one run, for comparison and figures.

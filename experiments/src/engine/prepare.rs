@@ -83,7 +83,12 @@ pub fn prepare<'a>(
         check_writable(dir).map_err(|error| Error::unwritable(FileRole::Results, dir, &error))?;
         let mut records = Vec::with_capacity(plan.cells.len());
         for (cell, selected) in plan.cells.iter().zip(&selected) {
-            let stored = if *selected && options.fresh { Ok(None) } else { store.read(cell) };
+            let stored = match *selected && options.fresh {
+                // A committed cell takes hours: only a name computes it again.
+                true if options.only.is_empty() => store.read_once(cell),
+                true => Ok(None),
+                false => store.read(cell),
+            };
             records.push(stored.unwrap_or_else(|problem| {
                 damaged.push(problem);
                 None
@@ -117,7 +122,7 @@ fn of_other_code(
     code: &Code,
 ) -> Option<Error> {
     let other: Vec<&CellRecord> =
-        records.iter().flatten().filter(|record| record.code.source != code.source).collect();
+        records.iter().flatten().filter(|record| record.is_of_other(code)).collect();
     let first = other.first()?;
     let of = |code: &Code| {
         let commit = code.commit.as_deref().map_or_else(String::new, |commit| {
@@ -143,12 +148,8 @@ fn of_other_code(
 impl Prepared<'_> {
     /// Warns of reused cells that other sources computed.
     pub(super) fn warn_of_other_code(&self) {
-        let other = self
-            .records
-            .iter()
-            .flatten()
-            .filter(|record| record.code.source != self.code.source)
-            .count();
+        let other =
+            self.records.iter().flatten().filter(|record| record.is_of_other(&self.code)).count();
         if other > 0 {
             warn!(
                 "{}: {other} reused cells were computed by other sources than this program's; \

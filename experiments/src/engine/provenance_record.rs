@@ -7,11 +7,12 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::machine::Code;
+use super::provenance::Once;
 use crate::config::{Config, Profile};
 use crate::datasets::DataUse;
 
 /// The part of a [`Provenance`](super::Provenance) that states the inputs of a table.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct ProvenanceRecord {
     /// Experiment id.
     pub experiment: String,
@@ -34,6 +35,9 @@ pub struct ProvenanceRecord {
     pub code: Code,
     /// Hashes of the sources that computed reused cells, if different.
     pub other_sources: Vec<String>,
+    /// Committed cells that were computed once; absent in old records.
+    #[serde(default)]
+    pub once: Vec<Once>,
     /// Data sets used.
     pub data: Vec<DataUse>,
     /// End of the run (UTC).
@@ -67,6 +71,18 @@ impl ProvenanceRecord {
             Some(values) => *values == config.values_hash(profile),
             None => self.config_sha256 == config.hash,
         }
+    }
+
+    /// Returns the data sets and the cells that were computed once, for reports.
+    #[must_use]
+    pub fn described(&self) -> String {
+        let data = self.data.iter().map(|data| format!("{} ({})", data.name, data.label()));
+        let once = self.once.iter().map(|cell| {
+            let minutes = cell.seconds / 60.0;
+            let day = cell.finished.get(..10).unwrap_or(&cell.finished);
+            format!("{} computed once ({minutes:.0} min, {day})", cell.address)
+        });
+        data.chain(once).collect::<Vec<_>>().join(", ")
     }
 
     /// Iterates over the real data sets.

@@ -11,7 +11,7 @@ use super::certificates;
 use super::experiment_plan::ExperimentPlan;
 use super::machine::{Code, Machine, peak_mb};
 use super::placement::{Kept, Placement};
-use super::provenance::{CARGO_LOCK, Provenance, RUSTC};
+use super::provenance::{CARGO_LOCK, Once, Provenance, RUSTC};
 use super::provenance_record::ProvenanceRecord;
 use super::results::table;
 use super::store::CellRecord;
@@ -80,8 +80,8 @@ pub(super) fn publish(
         remove_unused(&placement, &config.experiment)?;
         return Ok(TableOutcome::Unchanged { file, kept: placement.kept });
     }
-    let sources: BTreeSet<&str> =
-        records.iter().map(|record| record.code.source.as_str()).collect();
+    let other = records.iter().filter(|record| record.is_of_other(run.code));
+    let other_sources: BTreeSet<&str> = other.map(|record| record.code.source.as_str()).collect();
     let provenance = Provenance {
         experiment: config.experiment.clone(),
         kind: config.kind.clone(),
@@ -93,11 +93,8 @@ pub(super) fn publish(
         table_sha256,
         cargo_lock_sha256: CARGO_LOCK,
         code: run.code.clone(),
-        other_sources: sources
-            .into_iter()
-            .filter(|source| *source != run.code.source)
-            .map(str::to_owned)
-            .collect(),
+        other_sources: other_sources.into_iter().map(str::to_owned).collect(),
+        once: records.iter().filter(|record| record.once).map(|record| Once::of(record)).collect(),
         data: plan.data().into_iter().cloned().collect(),
         rustc: RUSTC,
         machine: Machine::detect(),

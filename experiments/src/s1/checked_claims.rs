@@ -52,6 +52,8 @@ enum Claim {
     RedundantQueries,
     /// Thm B.1: it increases the error under pure differential privacy.
     RedundantQueriesLaplace,
+    /// Thm 3.4: the SVD bound of a workload contained in another, up to equivalence, is not larger.
+    ContainedWorkloads,
     /// Sec. 4.2: the growth of the work of LSA with the number of cells.
     LevelExponent,
     /// Sec. 5.1: 10,000 ranges as a share of all, and biased compared with uniform samples.
@@ -77,6 +79,9 @@ impl Claim {
             Claim::ColumnNorm => ("App. D.1", "sensitivity of a column-uniform A"),
             Claim::RedundantQueries => ("Thm 3.2", "A_0, q, c_1 q vs A_0, c_2 q"),
             Claim::RedundantQueriesLaplace => ("Thm B.1", "A_0, q, c_1 q vs A_0, c_2 q"),
+            Claim::ContainedWorkloads => {
+                ("Thm 3.4", "rows of W_1 among those of a W_2' equivalent to W_2")
+            }
             Claim::LevelExponent => ("range:128 to range:512", "lsa"),
             Claim::SampledRanges => ("10000 of all ranges", "svd-bound"),
             Claim::AppendixA => ("App. A", "counts"),
@@ -116,6 +121,7 @@ impl Kind for CheckedClaims {
             Claim::ColumnNorm => vec![Row::text("formula", column_norm(rng)?)],
             Claim::RedundantQueries => checked_examples::redundant_queries(rng)?,
             Claim::RedundantQueriesLaplace => checked_examples::redundant_queries_laplace(rng)?,
+            Claim::ContainedWorkloads => checked_examples::contained_workloads(rng)?,
             Claim::LevelExponent => checked_examples::level_exponent()?,
             Claim::SampledRanges => checked_examples::sampled_ranges(rng)?,
             Claim::AppendixA => checked_examples::appendix_a()?,

@@ -208,6 +208,40 @@ pub(super) fn sampled_ranges(rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
     ])
 }
 
+/// Returns the SVD bound of a workload matrix.
+fn bound_of(workload: &Array2<f64>) -> Result<f64> {
+    let gram = Gram::dense(&[workload.ncols()], workload.t().dot(workload))?;
+    Ok(strategy::svd_bound(&gram)?)
+}
+
+/// Checks Thm 3.4: the largest ratio of the SVD bound of a workload to that of a larger one.
+///
+/// The larger workload is W₂ = Q W₂′ for an orthogonal Q, and the rows of W₂′ are those of the
+/// smaller one and others: random ones, and in the last pairs all prefixes among all ranges and all
+/// ranges among all predicates.
+pub(super) fn contained_workloads(rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
+    let mut largest: f64 = 0.0;
+    for n in [2, 5, 9, 16] {
+        for (rows, more) in [(1, 1), (n, 1), (2 * n, 3)] {
+            let inner = random(rows, n, rng);
+            let outer = concatenate(Axis(0), &[inner.view(), random(more, n, rng).view()])
+                .map_err(|error| Error::bug("Thm 3.4", "rows of equal length", error))?;
+            // A reflection I − 2vvᵀ of the queries, with a unit vector v.
+            let v = random(rows + more, 1, rng);
+            let v = &v / v.iter().map(|x| x * x).sum::<f64>().sqrt();
+            let equivalent = &outer - &v.dot(&v.t().dot(&outer)) * 2.0;
+            largest = largest.max(bound_of(&inner)? / bound_of(&equivalent)?);
+        }
+    }
+    for (inner, outer) in [("prefix:64", "range:64"), ("range:10", "predicate:10")] {
+        let bound = |text: &str| -> Result<f64> {
+            Ok(strategy::svd_bound(&Workload::parse(text)?.gram()?)?)
+        };
+        largest = largest.max(bound(inner)? / bound(outer)?);
+    }
+    Ok(vec![Row::new("svdb_ratio", largest)])
+}
+
 /// Measures the exponent of n in the work of Program 4.1 (Sec. 4.2) on all ranges, from 128 to 512
 /// cells.
 ///
@@ -294,6 +328,21 @@ mod tests {
         assert!(
             text(&redundant_queries_laplace(&mut rng).unwrap(), "efficiency").contains("unless")
         );
+    }
+
+    /// Over two cells the bound is (tr G + 2√det G)/2, from λ₁ + λ₂ = tr G and λ₁λ₂ = det G.
+    #[test]
+    fn contained_workloads_have_smaller_bounds() {
+        let mut rng = ChaCha20Rng::seed_from_u64(5);
+        for _ in 0..20 {
+            let w = random(3, 2, &mut rng);
+            let g = w.t().dot(&w);
+            let determinant: f64 = g[(0, 0)] * g[(1, 1)] - g[(0, 1)] * g[(1, 0)];
+            let closed = (g[(0, 0)] + g[(1, 1)] + 2.0 * determinant.sqrt()) / 2.0;
+            approx::assert_relative_eq!(bound_of(&w).unwrap(), closed, max_relative = 1e-12);
+        }
+        let ratio = value(&contained_workloads(&mut rng).unwrap(), "svdb_ratio");
+        assert!(ratio > 0.5 && ratio < 1.0, "{ratio}");
     }
 
     /// Compares with the closed form (√1025 + 1023)²/(2·1024²) for a = 2, b = 1 and n = 1024.

@@ -1,4 +1,4 @@
-//! The worked example of S4's App. A: the decomposition of a marginal.
+//! The worked example of S4's Fig. 1 and App. A: a marginal, its residuals and its components.
 
 use matmech::domain::AxisSet;
 use matmech::residual::{decomp, recon};
@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 
-/// The components of the marginal of Fig. 1(a) on age and education, cell by cell in twelfths.
+/// The marginals, residuals and components of Fig. 1(a) on age and education, entry by entry.
 ///
-/// `largest_difference_of_the_sum` is the maximum absolute difference between their sum and the
-/// marginal.
+/// The method `marginal` sums over the other attributes, `decomp` gives residuals ζ_τ, `recon`
+/// components in twelfths. `largest_difference_of_the_sum` is the maximum absolute difference
+/// between the sum of the components and the marginal.
 #[derive(Debug)]
 pub struct WorkedExample;
 
@@ -20,11 +21,15 @@ pub struct WorkedExample;
 #[serde(deny_unknown_fields)]
 pub struct Grid {}
 
-/// The params of a cell: the number of the component's set of axes.
+/// The params of a cell: the number of the set of axes.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Params {
     kept: usize,
 }
+
+/// The methods, with the numbers of the sets of axes that the paper prints.
+const METHODS: [(&str, &[usize]); 3] =
+    [("marginal", &[1, 3]), ("decomp", &[0, 1, 2, 3]), ("recon", &[0, 1, 2, 3])];
 
 /// The marginal of Fig. 1(a), in row-major order.
 const MARGINAL: [f64; 12] = [7.0, 5.0, 2.0, 3.0, 5.0, 11.0, 10.0, 2.0, 11.0, 9.0, 18.0, 17.0];
@@ -43,37 +48,63 @@ impl Kind for WorkedExample {
     const ERRORS: &'static [&'static str] = &[];
 
     fn cells(&self, _: Grid) -> Result<Vec<CellOf<Params>>> {
-        Ok(COMPONENTS
+        let cell =
+            |method: &str, kept: usize| CellOf::new([&COMPONENTS[kept]], method, Params { kept });
+        Ok(METHODS
             .iter()
-            .enumerate()
-            .map(|(kept, name)| CellOf::new([name], "recon", Params { kept }))
+            .flat_map(|&(method, sets)| sets.iter().map(move |&kept| cell(method, kept)))
             .collect())
     }
 
-    fn run(&self, _method: &str, params: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
-        let component = |kept: usize| -> Result<Vec<f64>> {
-            let kept = AxisSet::from_number(kept);
-            Ok(recon(&decomp(&MARGINAL, &SIZES, kept)?, &SIZES, kept)?)
-        };
-        let mut rows = Vec::new();
-        for (cell, value) in component(params.kept)?.iter().enumerate() {
-            let twelfths = (value * 12.0).round();
-            if (value * 12.0 - twelfths).abs() > 1e-12 {
-                return Err(Error::bug("the worked example", "twelfths", value));
-            }
-            let metric = format!("row_{}_column_{}", cell / SIZES[1] + 1, cell % SIZES[1] + 1);
-            rows.push(Row::text(metric, format!("{twelfths}/12")));
+    fn run(&self, method: &str, params: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
+        let kept = AxisSet::from_number(params.kept);
+        let width = |cut: usize| if kept.contains(1) { SIZES[1] - cut } else { 1 };
+        match method {
+            "marginal" => Ok(entries(&summed(kept), width(0), Row::new)),
+            "decomp" => Ok(entries(&decomp(&MARGINAL, &SIZES, kept)?, width(1), Row::new)),
+            _ => components(kept),
         }
-        let mut rest = MARGINAL.to_vec();
-        for kept in 0..COMPONENTS.len() {
-            rest.iter_mut().zip(component(kept)?).for_each(|(rest, x)| *rest -= x);
-        }
-        rows.push(Row::new(
-            "largest_difference_of_the_sum",
-            rest.iter().fold(0.0, |m: f64, x| m.max(x.abs())),
-        ));
-        Ok(rows)
     }
+}
+
+/// Returns a row for every entry of an array of `width` columns.
+fn entries(values: &[f64], width: usize, row: impl Fn(String, f64) -> Row) -> Vec<Row> {
+    let name = |index: usize| format!("row_{}_column_{}", index / width + 1, index % width + 1);
+    values.iter().enumerate().map(|(index, &value)| row(name(index), value)).collect()
+}
+
+/// Returns the marginal on the kept axes: the sums over the others.
+fn summed(kept: AxisSet) -> Vec<f64> {
+    let step = |axis: usize| if kept.contains(axis) { SIZES[axis] } else { 1 };
+    let mut sums = vec![0.0; step(0) * step(1)];
+    for (index, value) in MARGINAL.iter().enumerate() {
+        let (i, j) = (index / SIZES[1], index % SIZES[1]);
+        sums[i % step(0) * step(1) + j % step(1)] += value;
+    }
+    sums
+}
+
+/// Returns the entries of a component in twelfths, and the error of the sum of all components.
+fn components(kept: AxisSet) -> Result<Vec<Row>> {
+    let component = |kept: AxisSet| -> Result<Vec<f64>> {
+        Ok(recon(&decomp(&MARGINAL, &SIZES, kept)?, &SIZES, kept)?)
+    };
+    let values = component(kept)?;
+    if let Some(value) = values.iter().find(|x| (*x * 12.0 - (*x * 12.0).round()).abs() > 1e-12) {
+        return Err(Error::bug("the worked example", "twelfths", value));
+    }
+    let mut rows = entries(&values, SIZES[1], |metric, value| {
+        Row::text(metric, format!("{}/12", (value * 12.0).round()))
+    });
+    let mut rest = MARGINAL.to_vec();
+    for kept in 0..COMPONENTS.len() {
+        rest.iter_mut()
+            .zip(component(AxisSet::from_number(kept))?)
+            .for_each(|(rest, x)| *rest -= x);
+    }
+    let largest = rest.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+    rows.push(Row::new("largest_difference_of_the_sum", largest));
+    Ok(rows)
 }
 
 #[cfg(test)]
@@ -121,5 +152,31 @@ mod tests {
         }
         let centred = TWELFTHS[3];
         assert!(centred.chunks(3).all(|row| row.iter().sum::<i32>() == 0));
+    }
+
+    /// Fig. 1(b) and (c), and the residuals of the appendix, from the marginal of Fig. 1(a): row sums
+    /// 14, 19, 23, 44, column sums 29, 30, 41, total 100, and differences to the first entry.
+    #[test]
+    fn marginals_and_residuals_are_those_of_the_paper() {
+        let kind: &dyn Experiment = &WorkedExample;
+        let cells = kind.cells(&toml::Table::new()).unwrap();
+        let values = |component: &str, method: &str| -> Vec<f64> {
+            let mut found = cells.iter().filter(|c| c.key[0].1 == component && c.method == method);
+            let rows = kind.run(found.next().unwrap(), &mut ChaCha20Rng::seed_from_u64(0)).unwrap();
+            rows.iter().map(|row| row.value.unwrap()).collect()
+        };
+        assert_eq!(values("{Age}", "marginal"), [14.0, 19.0, 23.0, 44.0]);
+        assert_eq!(values("{Age,Educ}", "marginal"), MARGINAL);
+        assert_eq!(values("{}", "decomp"), [100.0]);
+        assert_eq!(values("{Age}", "decomp"), [5.0, 9.0, 30.0]);
+        assert_eq!(values("{Educ}", "decomp"), [30.0 - 29.0, 41.0 - 29.0]);
+        // Differences along both axes: x_ij − x_0j − x_i0 + x_00.
+        let both = |i: usize, j: usize| {
+            let x = |i: usize, j: usize| MARGINAL[i * SIZES[1] + j];
+            x(i, j) - x(0, j) - x(i, 0) + x(0, 0)
+        };
+        let expected: Vec<f64> =
+            [(1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (3, 2)].map(|(i, j)| both(i, j)).to_vec();
+        assert_eq!(values("{Age,Educ}", "decomp"), expected);
     }
 }

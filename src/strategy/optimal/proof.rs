@@ -99,7 +99,7 @@ pub(super) fn orbit_means(orbits: &Orbits, weights: &[f64]) -> Vec<f64> {
 /// Another number of weights, a negative one, or no positive one.
 pub(super) fn normalised(weights: &[f64], count: usize) -> Result<Vec<f64>> {
     let sum: f64 = weights.iter().sum();
-    if weights.len() != count || weights.iter().any(|w| w.is_nan() || *w < 0.0) || !(sum > 0.0) {
+    if weights.len() != count || weights.iter().any(|w| w.is_nan() || *w < 0.0) || sum <= 0.0 {
         return Err(refused(
             format!("{count} nonnegative weights with a positive sum"),
             format!("{} with the sum {sum}", weights.len()),
