@@ -49,7 +49,7 @@ fn certified(n: usize, d: usize, family: &str) -> f64 {
 
 /// Runs the script; `None` without a Python that has NumPy.
 fn script(words: &[&str]) -> Option<Output> {
-    let Some(python) = python::python() else { return None };
+    let python = python::python()?;
     Some(python::run(&python, "scripts/pair_bound.py", words))
 }
 

@@ -4,12 +4,12 @@ use std::fs;
 
 use experiments::config::{self, Profile};
 use experiments::datasets::Catalogue;
-use experiments::engine::{Display, ExperimentPlan, prepare};
+use experiments::engine::{ExperimentPlan, prepare};
 use experiments::registry;
 use experiments::verify::{self, Check, Verified};
 use matmech::matrix_file::{NpzArray, npz_arrays, npz_bytes};
 
-use crate::toy::{Project, jobs};
+use crate::toy::{Project, finish, jobs};
 
 /// One config per kind of certificate: id and lines after the header.
 const CONFIGS: [(&str, &str); 6] = [
@@ -66,8 +66,8 @@ fn computed() -> Project {
     let kinds = registry::experiments(&catalogue);
     for config in &config::load_all(project.root()).unwrap() {
         let plan = ExperimentPlan::new(config, &kinds, Profile::Standard).unwrap();
-        let mut prepared = prepare(project.root(), vec![plan], &jobs(2)).unwrap();
-        let summary = prepared.remove(0).run(&jobs(2), &Display::plain()).unwrap();
+        let prepared = prepare(project.root(), vec![plan], &jobs(2)).unwrap();
+        let summary = finish(prepared, &jobs(2)).unwrap();
         assert!(summary.failed.is_empty(), "{summary:?}");
     }
     project

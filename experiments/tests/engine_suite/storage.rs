@@ -5,7 +5,7 @@ use std::fs;
 use experiments::engine::{RunOptions, TableOutcome};
 use experiments::error::{Error, FileRole};
 
-use crate::toy::{Project, Toy, jobs, only};
+use crate::toy::{Project, Toy, finish, jobs, only};
 
 #[test]
 fn damaged_cell_stops_the_run_before_it_starts_and_can_be_replaced() {
@@ -144,11 +144,11 @@ fn results_that_cannot_be_stored_are_errors_of_the_stored_cell() {
     )
     .unwrap();
     let options = jobs(2);
-    let mut prepared = experiments::engine::prepare(project.root(), vec![plan], &options).unwrap();
+    let prepared = experiments::engine::prepare(project.root(), vec![plan], &options).unwrap();
     // The folder is removed between the check and the first result.
     fs::remove_dir_all(project.root().join("results/cells")).unwrap();
     project.write("results/cells", "in the way");
-    let summary = prepared.remove(0).run(&options, &experiments::engine::Display::plain()).unwrap();
+    let summary = finish(prepared, &options).unwrap();
     assert_eq!(summary.failed.len(), 14);
     for failure in &summary.failed {
         let Error::File { role: FileRole::StoredCell, path, .. } = &failure.reason else {

@@ -9,7 +9,9 @@ use std::time::Duration;
 use experiments::columns::COSTS;
 use experiments::config::{self, Config, Profile};
 use experiments::datasets::Folders;
-use experiments::engine::{Display, ExperimentPlan, RunOptions, Summary, prepare, run_all};
+use experiments::engine::{
+    Display, ExperimentPlan, Prepared, RunOptions, Summary, prepare, run_all,
+};
 use experiments::error::{Error, Result};
 use experiments::experiment::{Cell, Experiment, Row};
 use experiments::registry::{self, Kinds};
@@ -224,10 +226,7 @@ impl Project {
         let config = self.config();
         let kinds = toy.boxed();
         let plan = ExperimentPlan::new(&config, &kinds, profile)?;
-        let prepared = prepare(self.root(), vec![plan], options)?;
-        let mut summary = Vec::new();
-        run_all(prepared, options, &Display::plain(), |outcome| summary.push(outcome))?;
-        summary.remove(0)
+        finish(prepare(self.root(), vec![plan], options)?, options)
     }
 
     /// Runs `toy/one` under the profile `standard`.
@@ -259,6 +258,13 @@ impl Project {
         let row = |row| columns.iter().map(|column| table.field(column, row).to_owned()).collect();
         [header].into_iter().chain((0..table.len()).map(row)).collect()
     }
+}
+
+/// Runs one prepared experiment.
+pub fn finish(prepared: Vec<Prepared<'_>>, options: &RunOptions) -> Result<Summary> {
+    let mut summary = Vec::new();
+    run_all(prepared, options, &Display::plain(), |outcome| summary.push(outcome))?;
+    summary.remove(0)
 }
 
 pub fn jobs(count: usize) -> RunOptions {
