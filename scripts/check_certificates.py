@@ -207,7 +207,7 @@ def rows_of(workload):
 def problem_bounds(row, arrays):
     workload, objective, participation = (row[k] for k in ("workload", "objective", "participation"))
     n = int(workload.split(":")[1])
-    if n > 4096:
+    if n > 2048:
         return long_bounds(workload, n, objective, arrays), None
     kind, _, share = objective.partition(":")
     share = 1.0 if kind == "mean" else float(share or 0)

@@ -251,8 +251,10 @@ mod tests {
             };
             let lower = selection.certificate.unwrap().lower_bound;
             let bounds = proof.bounds(&problem).unwrap();
+            // Weights at the smallest value that `balanced` allows are not stationary.
+            let rounding = if objective.starts_with("balanced") { 1e-8 } else { 1e-9 };
             assert!(
-                (bounds.lower_bound / lower - 1.0).abs() < 1e-9,
+                (bounds.lower_bound / lower - 1.0).abs() < rounding,
                 "{name}: {} {lower}",
                 bounds.lower_bound
             );
