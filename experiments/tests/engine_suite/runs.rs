@@ -107,8 +107,25 @@ fn the_longest_cells_start_first_across_experiments() {
             .collect();
         project.write(&format!("results/toy/{name}.csv"), &format!("cell,seconds\n{rows}"));
     };
-    rows("one", &[("dan/method=sum", 60.0), ("gus/method=sum", 5.0), ("bob/method=product", 40.0)]);
-    rows("two", &[("eve/method=product", 80.0), ("eve/method=product", 1.0)]);
+    // A cell without a time has the mean of its table, which is below that of a long cell.
+    rows(
+        "one",
+        &[
+            ("dan/method=sum", 60.0),
+            ("gus/method=sum", 5.0),
+            ("gus/method=product", 1.0),
+            ("bob/method=product", 40.0),
+        ],
+    );
+    rows(
+        "two",
+        &[
+            ("eve/method=product", 80.0),
+            ("eve/method=product", 1.0),
+            ("eve/method=sum", 1.0),
+            ("dan/method=sum", 1.0),
+        ],
+    );
     let configs = ["one", "two"].map(|name| {
         config::load(&project.root().join(format!("configs/toy/{name}.toml"))).unwrap()
     });
