@@ -234,16 +234,24 @@ def problem_bounds(row, arrays):
             values, vectors = np.linalg.eigh(m)
             root_m = (vectors * np.sqrt(values.clip(0))) @ vectors.T
             scaled = np.sqrt(p)[:, None] * (rows @ root_m)
-        left, s, right = np.linalg.svd(scaled, full_matrices=False)
+        _, s, right = np.linalg.svd(scaled, full_matrices=False)
         if not want_error:
             return s.sum() ** 2, None
         if single:
-            e = (left ** 2 @ s) / p
-            v = (s @ right ** 2) / m.diagonal()
-            return s.sum() ** 2, objective_of(e) * v.max()
+            # Rounding makes the smallest singular values too small; larger ones are a strategy too.
+            spectra = s, s.clip(1e-8 * s[0])
+            grams = ((right.T * t) @ right / np.sqrt(np.outer(m.diagonal(), m.diagonal()))
+                     for t in spectra)
+            return s.sum() ** 2, min(objective_of(errors) for x in grams for errors in scaled_errors(x))
         inverse = np.linalg.inv(root_m)
         x = inverse @ (right.T * s) @ right @ inverse
         return s.sum() ** 2, min(map(objective_of, candidates(x, m, patterns)), default=np.inf)
+
+    def scaled_errors(x):
+        """Errors of the rows with every column of length 1, and with all scaled by one number."""
+        for scale in (x.diagonal() ** -0.5, np.full(n, x.diagonal().max() ** -0.5)):
+            half = np.linalg.cholesky(x * np.outer(scale, scale))
+            yield (np.linalg.solve(half, rows.T) ** 2).sum(axis=0)
 
     def objective_of(errors):
         # For `mean` the p-weighted errors of the rows are those of all queries.

@@ -49,7 +49,7 @@ const LONG_SECONDS: f64 = 30.0;
 /// Runs experiments and passes the outcome of each to `finished` as soon as it is known.
 ///
 /// Experiments with `one_at_a_time` come first, on one worker. Then the cells of all others start
-/// together: those above [`LONG_SECONDS`] in decreasing order of their expected time, then the rest.
+/// together: those above 30 s in decreasing order of their expected time, then the rest.
 ///
 /// # Errors
 /// Workers cannot be started. Failed cells are in [`Summary::failed`].

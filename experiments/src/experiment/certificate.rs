@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 /// bounds of a cell without a search.
 ///
 /// 32 bits suffice: a lower bound is stationary at the optimal weights, so their rounding changes
-/// it to second order. Arrays of more than [`knots::MAX_LENGTH`] numbers are kept at knots
+/// it to second order. Arrays of more than 2¹⁴ numbers are kept at knots
 /// (`NAME:LENGTH`, with the indices in `NAME.at`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
