@@ -238,11 +238,8 @@ def problem_bounds(row, arrays):
         if not want_error:
             return s.sum() ** 2, None
         if single:
-            # Rounding makes the smallest singular values too small; larger ones are a strategy too.
-            spectra = s, s.clip(1e-8 * s[0])
-            grams = ((right.T * t) @ right / np.sqrt(np.outer(m.diagonal(), m.diagonal()))
-                     for t in spectra)
-            return s.sum() ** 2, min(objective_of(errors) for x in grams for errors in scaled_errors(x))
+            x = (right.T * s) @ right / np.sqrt(np.outer(m.diagonal(), m.diagonal()))
+            return s.sum() ** 2, min(map(objective_of, scaled_errors(x)))
         inverse = np.linalg.inv(root_m)
         x = inverse @ (right.T * s) @ right @ inverse
         return s.sum() ** 2, min(map(objective_of, candidates(x, m, patterns)), default=np.inf)

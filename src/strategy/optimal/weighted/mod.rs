@@ -56,7 +56,7 @@ const SHARE_OF_BARRIER: f64 = 0.3;
 /// Number of iterations without half the gap after which the fixed point has stalled.
 const PATIENCE: usize = 100;
 
-/// The same for the stages with a barrier.
+/// The same for the stages with a barrier, for several participations.
 const PATIENCE_OF_STAGES: usize = 40;
 
 /// Number of iterations after which a strategy is computed even if it is not expected to be good.
@@ -215,7 +215,7 @@ fn solve_patterns(
 /// Runs the fixed point; returns the bounds, the number of evaluations, and whether the observer
 /// ended it.
 ///
-/// If weights vanish under several epochs, it may stall. Then it starts again and follows the
+/// If weights vanish, it may stall. Then it starts again and follows the
 /// central path, the maximisers of `ln F² + (τ/m) Σ ln p + (τ/n) ln det M`, whose gap is at most about
 /// 2τ; τ is lowered in stages.
 fn iterate(
@@ -238,17 +238,16 @@ fn iterate(
         step_floor,
         options,
     };
-    // For one participation the fixed point is slow where weights vanish, but does not stall.
-    let patience = if size == 1 { options.max_iterations } else { PATIENCE };
-    search.stage(queries, start.clone(), patience)?;
-    if queries.has_weights() && size > 1 {
+    search.stage(queries, start.clone(), PATIENCE)?;
+    if queries.has_weights() {
         let mut from = start;
         for barrier in BARRIERS {
             if search.ended() {
                 break;
             }
             queries.set_barrier(barrier);
-            from = search.stage(queries, from, PATIENCE_OF_STAGES)?;
+            let patience = if size == 1 { PATIENCE } else { PATIENCE_OF_STAGES };
+            from = search.stage(queries, from, patience)?;
         }
     }
     Ok((search.best, search.iterations, search.interrupted))
@@ -302,6 +301,11 @@ impl Search<'_> {
                 && self.best.dual.is_some();
             if self.best.gap() < 0.5 * gap {
                 (gap, since) = (self.best.gap(), self.iterations);
+            }
+            // For one participation the plain fixed point is slow at times, but stalls only where
+            // weights vanish.
+            if point.steps.size() == 1 && point.answers && queries.barrier() == 0.0 {
+                since = self.iterations;
             }
             let merit = point.merit(queries);
             let undo =

@@ -37,6 +37,8 @@ pub(super) struct Point {
     pub lower_bound: f64,
     /// X.
     pub gram: Array2<f64>,
+    /// Whether X answers every query, which it does not if weights vanish.
+    pub answers: bool,
     /// The mean `w X⁺ wᵀ` of every orbit of queries; empty for the objective `mean`.
     pub errors: Vec<f64>,
     /// `v`, one per step, with `diag(v) ⪰ X_ππ` at the optimum.
@@ -103,6 +105,7 @@ impl Point {
             steps,
             value,
             lower_bound: lower * lower,
+            answers: spectrum.rank() == gram.nrows() || spectrum.rank() >= queries.rank()?,
             gram,
             errors,
             step_costs,
@@ -118,8 +121,12 @@ impl Point {
 
     /// Returns the objective of the errors of X, times the largest cost of a pattern.
     ///
-    /// For single cells this is the error of the strategy X.
+    /// For single cells this is the error of the strategy X; infinite if X does not answer every
+    /// query.
     pub fn plain_upper_bound(&self, queries: &WeightedQueries<'_>) -> f64 {
+        if !self.answers {
+            return f64::INFINITY;
+        }
         let cost = self.pattern_costs().fold(0.0, f64::max);
         queries.objective(&self.errors).unwrap_or(self.value) * cost
     }

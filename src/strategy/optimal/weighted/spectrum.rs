@@ -43,6 +43,12 @@ impl Spectrum {
         Ok(Spectrum { order: n, parts })
     }
 
+    /// Returns the number of eigenvalues that do not count as zero.
+    pub fn rank(&self) -> usize {
+        let positive = |roots: &Array1<f64>| roots.iter().filter(|root| **root > 0.0).count();
+        self.parts.iter().map(|(roots, _)| positive(roots)).sum()
+    }
+
     /// Returns `tr K^½`.
     pub fn trace(&self) -> f64 {
         self.parts.iter().map(|(roots, _)| roots.sum()).sum()

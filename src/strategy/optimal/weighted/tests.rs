@@ -54,6 +54,29 @@ fn largest_errors_match_the_published_optima() {
     }
 }
 
+/// The weights of twelve queries and twelve steps vanish. A strategy without their directions has
+/// no error for these queries, although its pseudo-inverse gives one.
+#[test]
+fn strategies_answer_queries_whose_weights_vanish() {
+    let (found, _) = optimum("momentum(rate=0.9):128", "optimal(objective=max)", 3e-5);
+    assert!(found.lower_bound <= 205.499369 && found.upper_bound >= 205.499369, "{found:?}");
+    let workload = Workload::parse("momentum(rate=0.9):128").unwrap();
+    let problem = Problem { objective: Objective::Max, ..Problem::new(&workload) };
+    let options = OptimalOptions { tolerance: 1e-7, max_iterations: 500 };
+    let found = solve(&problem, &options).unwrap();
+    let inverse = matmech_linalg::spd_inverse(found.gram.view()).unwrap();
+    let error = (0..128)
+        .map(|last| {
+            // Σ_{l ≤ i − j} 0.9^l
+            let weight = |j: usize| (1.0 - 0.9f64.powi(last as i32 - j as i32 + 1)) / 0.1;
+            let sum = |i: usize| (0..=last).map(|j| inverse[[i, j]] * weight(j)).sum::<f64>();
+            (0..=last).map(|i| weight(i) * sum(i)).sum::<f64>()
+        })
+        .fold(0.0, f64::max);
+    assert_relative_eq!(error, found.certificate.upper_bound, max_relative = 1e-6);
+    assert!(found.certificate.upper_bound < 205.499369 * (1.0 + 1e-4), "{:?}", found.certificate);
+}
+
 #[test]
 fn fixed_epochs_match_the_published_optima() {
     for (k, expected) in [(2, 10.680577), (4, 23.083291), (8, 56.388325), (16, 160.605626)] {

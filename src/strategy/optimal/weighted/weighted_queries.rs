@@ -1,7 +1,10 @@
 //! The queries of a problem with dual weights, in the order of the patterns.
 
+use std::cell::OnceCell;
+
 use ndarray::Array2;
 
+use super::spectrum::Spectrum;
 use crate::error::Result;
 use crate::strategy::query_errors::QueryErrors;
 use crate::strategy::{Objective, Problem};
@@ -28,6 +31,8 @@ pub(super) struct WeightedQueries<'a> {
     order: Vec<usize>,
     /// `WᵀW` in the order of the patterns.
     total: Array2<f64>,
+    /// The rank of `WᵀW`, computed on demand.
+    rank: OnceCell<usize>,
 }
 
 impl<'a> WeightedQueries<'a> {
@@ -52,6 +57,7 @@ impl<'a> WeightedQueries<'a> {
                 barrier: 0.0,
                 order,
                 total,
+                rank: OnceCell::new(),
             });
         }
         let queries = QueryErrors::of(workload)?.stored()?;
@@ -81,6 +87,7 @@ impl<'a> WeightedQueries<'a> {
             barrier: 0.0,
             order,
             total,
+            rank: OnceCell::new(),
         })
     }
 
@@ -97,6 +104,18 @@ impl<'a> WeightedQueries<'a> {
     /// Returns `WᵀW`.
     pub fn total(&self) -> &Array2<f64> {
         &self.total
+    }
+
+    /// Returns the rank of the workload. One eigendecomposition at the first call.
+    ///
+    /// # Errors
+    /// The eigensolver fails.
+    pub fn rank(&self) -> Result<usize> {
+        if let Some(rank) = self.rank.get() {
+            return Ok(*rank);
+        }
+        let rank = Spectrum::of(&self.total, self.reversible)?.rank();
+        Ok(*self.rank.get_or_init(|| rank))
     }
 
     /// Returns whether G_p is invariant under the reversal of the cells.
