@@ -56,7 +56,11 @@ def records(
         raise ValueError(
             "data: expected columns of equal length, found columns of different lengths"
         ) from None
-    return None, out.getvalue().encode("utf-8", "surrogateescape")
+    try:
+        return None, out.getvalue().encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        # Its message names the character and its position.
+        raise ValueError("data: expected texts that UTF-8 encodes, found a lone surrogate") from None
 
 
 def read_table(path: str | os.PathLike[str]) -> Table:

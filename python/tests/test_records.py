@@ -189,6 +189,18 @@ class Releases(TestCase):
                 str(caught.exception),
                 "data: expected columns of equal length, found columns of different lengths",
             )
+        # One record with a text that UTF-8 does not encode, at another row and with another text.
+        for row, text in ((0, "a\ud800"), (499, "bb\udbff")):
+            age = np.array(data["age"], dtype=object)
+            age[row] = text
+            with self.assertRaises(ValueError) as caught:
+                self.release("broken", {**data, "age": age})
+            self.assertEqual(
+                str(caught.exception),
+                "data: expected texts that UTF-8 encodes, found a lone surrogate",
+            )
+            self.assertIsNone(caught.exception.__cause__)
+            self.assertTrue(caught.exception.__suppress_context__)
         # Values outside the schema drop their record, without a message.
         strange = {**data, "age": np.array(["secret"] * 500, dtype=object)}
         released = self.release("strange", strange)
