@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import unittest
 from pathlib import Path
@@ -10,6 +11,9 @@ ROOT = Path(__file__).resolve().parents[2]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 COMMAND = Path(os.environ.get("MATMECH_COMMAND", TARGET / "release" / "matmech"))
 SURVEY = ROOT / "docs" / "example"
+
+# A shell starts background jobs with SIGINT ignored, and Python keeps that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: Fields that differ from run to run.
 MEASURED = {"seconds", "peak_mb", "expected_seconds", "expected_mb"}

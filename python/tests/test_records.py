@@ -222,7 +222,6 @@ class Releases(TestCase):
                 schema, data, [{"family": "prefix", "ways": [1, 2]}],
                 ledger=self.ledger, out=self.folder / "interrupted", **BUDGET,
             )
-        self.assertLess(time.monotonic() - started, 2.0)
         timer.join()
         self.assertIsNone(caught.exception.result)
         # Also after the plan, which is not abandoned at once.

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 /// bounds of a cell without a search.
 ///
 /// 32 bits suffice: a lower bound is stationary at the optimal weights, so their rounding changes
-/// it to second order. Arrays of more than 2¹⁴ numbers are kept at knots
+/// it to second order. Arrays of more than 2¹⁷ numbers, except weights of queries, are kept at knots
 /// (`NAME:LENGTH`, with the indices in `NAME.at`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -77,7 +77,8 @@ impl Certificate {
     /// Adds an array.
     pub fn insert(&mut self, name: &str, values: &[f64]) {
         let short = |values: &[f64]| Numbers(values.iter().map(|&x| x as f32).collect());
-        if values.len() <= knots::MAX_LENGTH {
+        // Weights of queries, and the factors of patterns, are no smooth function of the index.
+        if values.len() <= knots::MAX_LENGTH || name.contains("queries") {
             self.arrays.insert(name.to_owned(), short(values));
             return;
         }
@@ -222,7 +223,7 @@ mod tests {
 
     #[test]
     fn long_arrays_are_kept_at_knots() {
-        let values: Vec<f64> = (0..100_000).map(|i| 1.0 / (i as f64 + 1.0)).collect();
+        let values: Vec<f64> = (0..300_000).map(|i| 1.0 / (i as f64 + 1.0)).collect();
         let mut certificate = Certificate::default();
         certificate.insert("w", &values);
         assert!(certificate.arrays().all(|(_, x)| x.len() <= knots::MAX_LENGTH));

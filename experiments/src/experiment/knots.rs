@@ -5,7 +5,7 @@
 //! are knots. Between them the logarithm of a weight is the cubic through the four nearest knots.
 
 /// Arrays up to this length are kept as they are.
-pub const MAX_LENGTH: usize = 1 << 14;
+pub const MAX_LENGTH: usize = 1 << 17;
 
 /// Number of knots, of which those at the same step are omitted.
 const KNOTS: usize = 12_000;
