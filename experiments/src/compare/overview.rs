@@ -71,7 +71,10 @@ fn certified(report: &Report) -> Markup {
                     (count(|line| !line.lower_bound.is_empty()))
                     " have a lower bound for any matrix mechanism."
                 }
-                li { code { "reproduce verify --proofs" } " proves the certificates of all results again." }
+                li {
+                    code { "reproduce verify --proofs" }
+                    " proves bounds again from the certificate files next to the tables."
+                }
                 @if independent.total() > 0 {
                     li {
                         (independent.of(Verdict::Reproduced)) " of " (independent.total())
