@@ -140,6 +140,28 @@ impl<'a> QueryErrors<'a> {
         }
     }
 
+    /// Returns whether [`weighted_matrix`](Self::weighted_matrix) has a matrix.
+    pub fn has_matrix(&self, cells: usize) -> bool {
+        match self {
+            QueryErrors::Prefixes => true,
+            QueryErrors::Matrix(rows) => (cells..=2 * cells).contains(&rows.nrows()),
+            QueryErrors::Identity | QueryErrors::Ranges { .. } | QueryErrors::Rows(_) => false,
+        }
+    }
+
+    /// Returns `diag(weights)^½ W` with some columns, for prefixes and for stored rows, if they are
+    /// as many as the columns, or up to twice as many.
+    pub fn weighted_matrix(&self, weights: &[f64], columns: &[usize]) -> Option<Array2<f64>> {
+        let entry = |query: usize, cell: usize| match self {
+            QueryErrors::Matrix(rows) => rows[[query, cell]],
+            _ => f64::from(u8::from(cell <= query)),
+        };
+        let shape = (weights.len(), columns.len());
+        self.has_matrix(columns.len()).then(|| {
+            Array2::from_shape_fn(shape, |(q, j)| weights[q].sqrt() * entry(q, columns[j]))
+        })
+    }
+
     /// Returns the image of every query if the order of the cells is reversed, for query families
     /// that this maps to themselves.
     pub fn reversed(&self, cells: usize) -> Option<Vec<usize>> {

@@ -115,7 +115,7 @@ pub fn eigvalsh(a: ArrayView2<'_, f64>) -> Result<Array1<f64>> {
     Ok(Array1::from_vec(values))
 }
 
-/// The row space of a matrix `a = W diag(σ) B`, without W: `aᵀa = Bᵀ diag(σ²) B`.
+/// The row space of a matrix `a = U diag(σ) B`: `aᵀa = Bᵀ diag(σ²) B`.
 #[derive(Debug, Clone)]
 pub struct RowSpace {
     /// σ, descending, accurate to about `ε · σ_max`.
@@ -124,6 +124,8 @@ pub struct RowSpace {
     pub singular_values: Array1<f64>,
     /// B, orthonormal rows in the order of `singular_values`.
     pub basis: Array2<f64>,
+    /// U, orthonormal columns in the order of `singular_values`.
+    pub left: Array2<f64>,
 }
 
 /// Computes the row space of `a` (m×n) by singular value decomposition.
@@ -142,7 +144,8 @@ pub fn row_space(a: ArrayView2<'_, f64>) -> Result<RowSpace> {
     }
     let svd = with_faer(a, Svd::new_thin).map_err(|_| failed())?;
     let singular_values = svd.S().column_vector().iter().copied().collect();
-    Ok(RowSpace { singular_values, basis: from_faer(svd.V()).reversed_axes() })
+    let (left, basis) = (from_faer(svd.U()), from_faer(svd.V()).reversed_axes());
+    Ok(RowSpace { singular_values, basis, left })
 }
 
 pub(crate) fn llt(what: &str, a: ArrayView2<'_, f64>) -> Result<Llt<f64>> {

@@ -49,7 +49,9 @@ fn an_indefinite_matrix_is_refused() {
 fn a_row_space_has_the_rank_and_the_gram() {
     // Rank 2: the third row is the sum of the others.
     let a = array![[1.0, 2.0, 0.0, 4.0], [0.0, 1.0, 1.0, -1.0], [1.0, 3.0, 1.0, 3.0]];
-    let RowSpace { singular_values, basis } = row_space(a.view()).unwrap();
+    let RowSpace { singular_values, basis, left } = row_space(a.view()).unwrap();
+    let scaled = &left * &singular_values;
+    approx::assert_abs_diff_eq!(matmul(scaled.view(), basis.view()), a, epsilon = 1e-12);
     assert!(singular_values[1] > 1.0 && singular_values[2] < 1e-15 * singular_values[0]);
     assert_abs_diff_eq!(product(basis.view(), basis.t()).unwrap(), Array2::eye(3), epsilon = 1e-14);
     let root = &basis * &singular_values.insert_axis(ndarray::Axis(1));

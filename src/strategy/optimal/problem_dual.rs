@@ -31,20 +31,25 @@ pub struct ProblemDual {
 impl ProblemDual {
     /// Checks the conditions on the weights and returns `‖diag(p)^½ W M^½‖_*²`.
     ///
-    /// O(cells³), from a root of `Wᵀ diag(p) W`.
+    /// O(cells³), from `diag(p)^½ W`, or from a root of `Wᵀ diag(p) W` for many queries.
     ///
     /// # Errors
     /// A condition does not hold, or a decomposition fails.
     pub fn lower_bound(&self, problem: &Problem<'_>) -> Result<f64> {
         self.check(problem)?;
         let cells = problem.workload.cells();
-        let gram = match problem.objective {
-            Objective::Mean => problem.workload.gram()?.to_dense()?,
+        let factor = match problem.objective {
+            Objective::Mean => root(&problem.workload.gram()?.to_dense()?)?,
             Objective::Max | Objective::Balanced(_) => {
-                QueryErrors::of(problem.workload)?.weighted_gram(&self.query_weights, cells)?
+                let queries = QueryErrors::of(problem.workload)?.stored()?;
+                let columns: Vec<usize> = (0..cells).collect();
+                match queries.weighted_matrix(&self.query_weights, &columns) {
+                    Some(rows) => rows,
+                    None => root(&queries.weighted_gram(&self.query_weights, cells)?)?,
+                }
             }
         };
-        let product = linalg::matmul(root(&gram)?.view(), root(&self.step_weights)?.t());
+        let product = linalg::matmul(factor.view(), root(&self.step_weights)?.t());
         Ok(linalg::row_space(product.view())?.singular_values.sum().powi(2))
     }
 

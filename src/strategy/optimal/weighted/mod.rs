@@ -48,7 +48,12 @@ const MIN_WEIGHT: f64 = 1e-2;
 const DECREASE: f64 = 1e-13;
 
 /// Barriers on the weights, if the fixed point without them stalls.
-const BARRIERS: [f64; 10] = [1e-1, 2e-2, 4e-3, 8e-4, 2e-4, 4e-5, 8e-6, 2e-6, 4e-7, 8e-8];
+const BARRIERS: [f64; 12] =
+    [1e-1, 2e-2, 4e-3, 8e-4, 2e-4, 4e-5, 8e-6, 2e-6, 4e-7, 8e-8, 2e-8, 4e-9];
+
+/// Smallest barrier without singular values, for which errors of queries with vanishing weights are
+/// accurate.
+const MIN_BARRIER_OF_EIGENVALUES: f64 = 5e-8;
 
 /// A stage ends when the residual is below this share of the barrier.
 const SHARE_OF_BARRIER: f64 = 0.3;
@@ -242,7 +247,7 @@ fn iterate(
     if queries.has_weights() {
         let mut from = start;
         for barrier in BARRIERS {
-            if search.ended() {
+            if search.ended() || (barrier < MIN_BARRIER_OF_EIGENVALUES && !queries.has_rows()) {
                 break;
             }
             queries.set_barrier(barrier);

@@ -11,6 +11,10 @@ use matmech_linalg::{self as linalg, Semidefinite};
 /// Largest share of the workload outside the range of a strategy.
 const MAX_SHARE_OUTSIDE: f64 = 1e-9;
 
+/// Smallest relative eigenvalue of K for which its eigendecomposition is accurate enough. Below it,
+/// with a barrier, the singular values of `D_p^½ W L` with `M = L Lᵀ` are computed instead.
+const MIN_EIGENVALUE: f64 = 1e-9;
+
 /// Smallest error of a query in the update of its weight, relative to the mean.
 const MIN_ERROR: f64 = 1e-3;
 
@@ -59,7 +63,8 @@ pub(super) struct Candidate {
 }
 
 impl Point {
-    /// Evaluates the dual function. The cost is one eigendecomposition of order n.
+    /// Evaluates the dual function. The cost is one eigendecomposition of order n, and a singular
+    /// value decomposition where weights vanish.
     ///
     /// # Errors
     /// The eigensolver fails.
@@ -69,10 +74,19 @@ impl Point {
         steps: StepWeights,
     ) -> Result<Self> {
         let gram = queries.gram(&query_weights)?;
-        let spectrum = Spectrum::of(&steps.congruent(&gram), queries.reversible())?;
+        let mut spectrum = Spectrum::of(&steps.congruent(&gram), queries.reversible())?;
+        if queries.barrier() > 0.0
+            && spectrum.smallest() < MIN_EIGENVALUE
+            && let Some(rows) = queries.weighted_rows(&query_weights)
+        {
+            spectrum = Spectrum::of_factor(steps.times_factor(&rows).view())?;
+        }
         let value = spectrum.trace();
         let gram = steps.inverse_congruent(&spectrum.root());
-        let errors = if queries.has_weights() {
+        let errors = if let Some(weighted) = spectrum.left_root_diagonal() {
+            let weights = queries.dual_weights(&query_weights);
+            weighted.iter().zip(weights).map(|(error, p)| error / p).collect()
+        } else if queries.has_weights() {
             let covariance = steps.forward_congruent(&spectrum.inverse_root());
             queries.errors(&covariance)?
         } else {

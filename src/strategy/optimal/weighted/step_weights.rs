@@ -135,6 +135,11 @@ impl StepWeights {
         self.by_blocks(&half.reversed_axes(), |factor| factor.t().to_owned())
     }
 
+    /// Returns `A L`, for an A whose columns are in the order of the patterns.
+    pub fn times_factor(&self, a: &Array2<f64>) -> Array2<f64> {
+        self.by_blocks(&a.t().to_owned(), |factor| factor.t().to_owned()).reversed_axes()
+    }
+
     /// Returns `L^(−ᵀ) A L^(−1)`.
     pub fn inverse_congruent(&self, a: &Array2<f64>) -> Array2<f64> {
         let inverse = |factor: &Array2<f64>| inverse_of_lower(factor).reversed_axes();

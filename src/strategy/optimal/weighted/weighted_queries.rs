@@ -183,6 +183,17 @@ impl<'a> WeightedQueries<'a> {
         Ok(permuted(&gram, &self.order))
     }
 
+    /// Returns whether [`weighted_rows`](Self::weighted_rows) has a matrix.
+    pub fn has_rows(&self) -> bool {
+        self.queries.as_ref().is_some_and(|queries| queries.has_matrix(self.order.len()))
+    }
+
+    /// Returns `diag(dual weights)^½ W` in the order of the patterns, if the queries are about as many
+    /// as the steps.
+    pub fn weighted_rows(&self, weights: &[f64]) -> Option<Array2<f64>> {
+        self.queries.as_ref()?.weighted_matrix(&self.dual_weights(weights), &self.order)
+    }
+
     /// Returns the mean errors of the orbits, for a covariance in the order of the patterns.
     ///
     /// # Errors
