@@ -4,6 +4,7 @@
 #   make reproduce PROFILE=paper another profile: quick, standard or paper
 #   make reproduce ROOT=DIR      another folder with configs/, data/, results/ and figures/
 #   make data NAMES="adult.data" only these data sets
+#   make verify PROOFS=1         recompute all bounds from their certificates too
 
 SHELL := /bin/sh
 .SUFFIXES:
@@ -14,6 +15,7 @@ PROFILE ?= standard
 JOBS ?=
 ROOT ?=
 NAMES ?=
+PROOFS ?=
 
 # rustup installs into ~/.cargo/bin, which may not yet be in the PATH of an open shell. The full
 # path is needed because GNU make 3.81 looks up commands in its initial PATH and ignores exports.
@@ -64,7 +66,7 @@ help:
 	@echo '  make clean         remove target/, results/cells/ and results/stand-in/              1 s'
 	@echo
 	@echo '  Times are for 2 cores, without the first build (once for all targets): $(BUILD_COST).'
-	@echo '  Variables: JOBS=N, PROFILE=quick|standard|paper, ROOT=DIR, NAMES="data sets"; described at the top of the Makefile.'
+	@echo '  Variables: JOBS=N, PROFILE=quick|standard|paper, ROOT=DIR, NAMES="data sets", PROOFS=1; described at the top of the Makefile.'
 	@echo '  Interrupted runs resume where they stopped: finished cells are in results/cells/.'
 
 build: rust
@@ -90,7 +92,7 @@ figures: program
 	$(REPRODUCE) figures --profile $(PROFILE) $(ROOT_OPTION)
 
 verify: program
-	$(REPRODUCE) verify --profile $(PROFILE) $(ROOT_OPTION)
+	$(REPRODUCE) verify --profile $(PROFILE) $(if $(PROOFS),--proofs) $(ROOT_OPTION)
 
 data: program
 	$(REPRODUCE) data $(NAMES) $(ROOT_OPTION)
