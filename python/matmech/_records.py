@@ -217,6 +217,7 @@ def release(
     wait: int = 60,
     adjust: bool = False,
     records: int | str | None = None,
+    progress: Progress | None = None,
 ) -> Release:
     """Answers a workload from private records, charged to a ledger, as ``matmech release``.
 
@@ -257,6 +258,7 @@ def release(
         (None, None) if data is None else table_of(data, schema, person),
         (epsilon, delta, rho, None, privacy_cost),
         options,
+        progress,
     )
     return finished(outcome, lambda report: Release(report, None if out is None else Path(out)))
 
@@ -271,6 +273,7 @@ def answer(
     statement: bool = False,
     report: bool = False,
     records: int | str | None = None,
+    progress: Progress | None = None,
 ) -> Answers:
     """Answers queries from the measurements of a release, at no privacy cost, as ``matmech answer``.
 
@@ -282,7 +285,7 @@ def answer(
         path = Path(out) if out is not None else Path(folder) / "answers.csv"
         outcome = _matmech.answer(
             os.fspath(measurements), source, os.fspath(path), adjust, statement, report,
-            text(records),
+            text(records), progress,
         )
         make = lambda text: Answers(text, path.parent, path.name, Path(measurements))
         return finished(outcome, make)

@@ -7,7 +7,8 @@ from typing import Any, Callable, Mapping, TypeVar
 
 from ._errors import Interrupted
 
-#: Called at every iteration of a solver with ``iterations``, ``lower_bound`` and ``upper_bound``.
+#: Called at every iteration of a solver with ``iterations``, ``lower_bound`` and ``upper_bound``; by
+#: `release` and `answer` with ``step``, ``parts`` and ``done``, which do not depend on records.
 Progress = Callable[[Mapping[str, Any]], Any]
 
 T = TypeVar("T")

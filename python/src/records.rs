@@ -182,6 +182,7 @@ pub(crate) fn release(
     table: Table,
     budget: Parameters,
     options: &Bound<'_, PyDict>,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<Outcome<(String,)>> {
     let neighbours: String = option(options, "neighbours")?;
     let unit_rows: u32 = option(options, "unit_rows")?;
@@ -229,7 +230,7 @@ pub(crate) fn release(
         records,
         files,
     };
-    work::run_release(py, move |gate| Ok((json(&release.run(gate)?)?,)))
+    work::run_release(py, progress, move |steps| Ok((json(&release.run(steps)?)?,)))
 }
 
 /// `matmech answer`: the report as JSON.
@@ -244,6 +245,7 @@ pub(crate) fn answer(
     statement: bool,
     report: bool,
     records: Option<String>,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<Outcome<(String,)>> {
     let records = records.as_deref().map(str::parse).transpose();
     let answer = Answer {
@@ -255,7 +257,7 @@ pub(crate) fn answer(
         report,
         records: records.map_err(|error| errors::exception(py, &error))?,
     };
-    work::run_release(py, move |gate| Ok((json(&answer.run(gate)?)?,)))
+    work::run_release(py, progress, move |steps| Ok((json(&answer.run(steps)?)?,)))
 }
 
 /// `matmech ledger create`: the balance as JSON.

@@ -4,9 +4,9 @@
 //! which only Python's main thread receives. A panic ends the working thread, not Python.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use matmech::commands::steps::Steps;
@@ -28,8 +28,17 @@ const STACK: usize = 8 << 20;
 /// The result of work, or of the part that was done when an exception ended it.
 pub(crate) type Outcome<T> = (Option<T>, Option<Py<PyAny>>);
 
+/// A step of a release, of which `done` parts are done.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    name: &'static str,
+    parts: Option<usize>,
+    done: usize,
+}
+
 enum Message<T> {
     Iteration(Iteration),
+    Step(Step),
     Finished(Result<matmech::Result<T>, String>),
 }
 
@@ -71,7 +80,7 @@ pub(crate) fn run<T: Send + 'static>(
                     break error;
                 }
             }
-            Err(RecvTimeoutError::Timeout) => {}
+            Ok(Message::Step(_)) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
                 return finished(py, Err("the working thread ended".to_owned()), None);
             }
@@ -92,7 +101,7 @@ pub(crate) fn run<T: Send + 'static>(
             Ok(Message::Finished(Ok(Ok(value)))) => {
                 return finished(py, Ok(Ok(value)), Some(interrupt));
             }
-            Ok(Message::Iteration(_)) => {}
+            Ok(Message::Iteration(_) | Message::Step(_)) => {}
             _ => break,
         }
     }
@@ -100,10 +109,12 @@ pub(crate) fn run<T: Send + 'static>(
 }
 
 /// A release waits for its end once its budget is reserved, and reserves nothing once it is stopped.
-#[derive(Debug, Default)]
-pub(crate) struct Gate {
+struct Gate {
     /// 0 before the reservation, then `RESERVED` or `STOPPED`, whichever is first.
     state: AtomicU8,
+    step: Mutex<Step>,
+    /// Sends a step to the calling thread; `None` without a callback.
+    send: Option<Box<dyn Fn(Step) + Send + Sync>>,
 }
 
 const RESERVED: u8 = 1;
@@ -113,12 +124,25 @@ impl Gate {
     fn enter(&self, state: u8) -> bool {
         self.state.compare_exchange(0, state, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     }
+
+    /// Changes the current step, and reports it.
+    fn change(&self, change: impl FnOnce(&mut Step)) {
+        let Ok(mut step) = self.step.lock() else { return };
+        change(&mut step);
+        if let Some(send) = &self.send {
+            send(*step);
+        }
+    }
 }
 
 impl Steps for Gate {
-    fn start(&self, _name: &'static str, _parts: Option<usize>) {}
+    fn start(&self, name: &'static str, parts: Option<usize>) {
+        self.change(|step| *step = Step { name, parts, done: 0 });
+    }
 
-    fn done(&self, _parts: usize) {}
+    fn done(&self, parts: usize) {
+        self.change(|step| step.done = parts);
+    }
 
     fn finish(&self) {}
 
@@ -131,43 +155,58 @@ impl Steps for Gate {
     }
 }
 
-/// Runs a release on another thread, without observing it.
+/// Runs a release on another thread. Its steps, which do not depend on records, are reported to
+/// `progress`; its iterations, which do, are not.
 ///
-/// Ctrl-C before the reservation ends it, and nothing is spent. After the reservation, which cannot
-/// be undone, the release is finished first.
+/// Ctrl-C, or an exception of `progress`, ends it before the reservation, and nothing is spent.
+/// After the reservation, which cannot be undone, the release is finished first.
 ///
 /// # Errors
 /// The error of the work, or a panic.
 pub(crate) fn run_release<T: Send + 'static>(
     py: Python<'_>,
-    work: impl FnOnce(&Gate) -> matmech::Result<T> + Send + 'static,
+    progress: Option<Py<PyAny>>,
+    work: impl FnOnce(&dyn Steps) -> matmech::Result<T> + Send + 'static,
 ) -> PyResult<Outcome<T>> {
-    let gate = Arc::new(Gate::default());
     let (sender, mut receiver) = channel();
+    let steps = sender.clone();
+    let send = move |step: Step| {
+        // Nobody listens after an interruption.
+        let _ = steps.send(Message::Step(step));
+    };
+    let gate = Arc::new(Gate {
+        state: AtomicU8::new(0),
+        step: Mutex::new(Step { name: "", parts: None, done: 0 }),
+        send: progress.is_some().then(|| Box::new(send) as Box<dyn Fn(Step) + Send + Sync>),
+    });
     let inner = gate.clone();
     let thread = std::thread::Builder::new().name("matmech".into()).stack_size(STACK);
     thread.spawn(move || {
-        let result = catch_unwind(AssertUnwindSafe(|| work(&inner)));
+        let result = catch_unwind(AssertUnwindSafe(|| work(&*inner)));
         let _ = sender.send(Message::Finished(result.map_err(|_| hidden())));
     })?;
     let mut interrupt = None;
     loop {
         let (message, back) = next(py, receiver, POLL);
         receiver = back;
-        match message {
+        let mut raised = match message {
             Ok(Message::Finished(result)) => return finished(py, result, interrupt),
-            Ok(Message::Iteration(_)) | Err(RecvTimeoutError::Timeout) => {}
+            Ok(Message::Step(step)) if interrupt.is_none() => {
+                progress.as_ref().and_then(|f| report_step(py, f, &step).err())
+            }
+            Ok(Message::Iteration(_) | Message::Step(_)) | Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => {
                 return finished(py, Err("the working thread ended".to_owned()), interrupt);
             }
-        }
-        if interrupt.is_none()
-            && let Err(error) = py.check_signals()
-        {
-            if gate.enter(STOPPED) {
-                return Ok((None, Some(error.into_value(py).into_any())));
+        };
+        if interrupt.is_none() {
+            raised = raised.or_else(|| py.check_signals().err());
+            if let Some(error) = raised {
+                if gate.enter(STOPPED) {
+                    return Ok((None, Some(error.into_value(py).into_any())));
+                }
+                interrupt = Some(error);
             }
-            interrupt = Some(error);
         }
     }
 }
@@ -203,6 +242,14 @@ fn report(py: Python<'_>, progress: &Py<PyAny>, iteration: &Iteration) -> PyResu
     words.set_item("iterations", iteration.iterations)?;
     words.set_item("lower_bound", iteration.lower_bound)?;
     words.set_item("upper_bound", iteration.upper_bound)?;
+    progress.call1(py, (words,)).map(drop)
+}
+
+fn report_step(py: Python<'_>, progress: &Py<PyAny>, step: &Step) -> PyResult<()> {
+    let words = PyDict::new(py);
+    words.set_item("step", step.name)?;
+    words.set_item("parts", step.parts)?;
+    words.set_item("done", step.done)?;
     progress.call1(py, (words,)).map(drop)
 }
 

@@ -129,6 +129,39 @@ class Releases(TestCase):
         found = job["estimate"][job["attributes"] == "job"]
         np.testing.assert_allclose(found, counts, atol=0.01)
 
+    def test_steps_do_not_depend_on_records(self):
+        """The attack: a table, and one without its last record."""
+        data = survey()
+        for mechanism in (None, "staged"):
+            steps = []
+            for name, table in [("all", data), ("fewer", {k: v[:-1] for k, v in data.items()})]:
+                seen = []
+                out = f"{name}-{mechanism}"
+                released = self.release(out, table, mechanism=mechanism, progress=seen.append)
+                matmech.answer(released.measurements, progress=seen.append)
+                steps.append(seen)
+                matmech.create_ledger(self.folder / f"{out}.jsonl", epsilon=2, delta=1e-9)
+                self.ledger = self.folder / f"{out}.jsonl"
+            self.assertEqual(*steps)
+            self.assertEqual(steps[0][0], {"step": "planning", "parts": None, "done": 0})
+            self.assertEqual(steps[0][-1]["parts"], steps[0][-1]["done"])
+
+    def test_a_failing_callback_ends_a_release_before_it_spends(self):
+        def refuse(step):
+            raise RuntimeError(step["step"])
+
+        # The plan takes longer than the callback.
+        names = ["a", "b", "c"]
+        schema = [{"name": name, "size": 300, "kind": "numeric"} for name in names]
+        with self.assertRaisesRegex(RuntimeError, "planning"):
+            matmech.release(
+                schema, {name: np.arange(50) for name in names},
+                [{"family": "prefix", "ways": [1, 2]}], ledger=self.ledger,
+                out=self.folder / "refused", progress=refuse, **BUDGET,
+            )
+        self.assertEqual(matmech.show_ledger(self.ledger)["reservations"], 0)
+        self.assertFalse((self.folder / "refused").exists())
+
     def test_noise_is_fresh(self):
         # No argument and no state of Python or NumPy repeats it.
         first, second = (self.release(name).answers["estimate"] for name in ("a", "b"))
