@@ -1,7 +1,7 @@
 """Bounds of plans over many attributes from their certificates, for check_certificates.py.
 
-Every residual problem's Gram matrix is built from the workload's definition. Any weights on its cells
-prove a lower bound; those of the certificate are tried in the order of likely fit."""
+Every residual problem's Gram matrix is built from the workload's definition. Any weights on its
+cells prove a lower bound; those of the certificate are tried in the order of likely fit."""
 import itertools
 import numpy as np
 from certificate_global import global_bound

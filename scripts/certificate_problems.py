@@ -1,0 +1,164 @@
+"""Bounds of problems with an objective and a participation, for check_certificates.py.
+
+Equations: docs/certifying.md, docs/participation.md."""
+import re
+import numpy as np
+from certificate_grams import normalised, root_of
+from certificate_workloads import gram_of
+
+PROBLEM = "workload", "objective", "participation"
+
+def steps_of(n, participation, cells):
+    """M and its patterns, and the participation's patterns."""
+    kind, _, numbers = participation.partition(":")
+    if kind == "single":
+        return np.diag(normalised(cells)), [[i] for i in range(n)]
+    k = int(numbers.split(",")[-1])
+    patterns = np.arange(n // k)[:, None] + n // k * np.arange(k)
+    if k == 1:
+        return np.diag(normalised(cells)), patterns
+    entries = k * (k + 1) // 2
+    assert cells.shape == (entries * len(patterns),), "another number of blocks"
+    m, mass = np.zeros((n, n)), 0
+    for pattern, part in zip(patterns, cells.reshape(len(patterns), entries)):
+        lower = np.zeros((k, k))
+        lower[np.tril_indices(k)] = part
+        block = lower @ lower.T  # positive semidefinite by construction
+        m[np.ix_(pattern, pattern)] = block
+        mass += block.diagonal().max()
+    return m / mass, patterns
+
+def rows_of(workload):
+    """One row per query."""
+    name, n = workload.split(":")
+    n = int(n)
+    i = np.arange(n)
+    if name == "prefix":
+        return np.tril(np.ones((n, n)))
+    if name == "range":
+        return np.array([(a <= i) & (i <= b) for a in i for b in i[a:]], float)
+    if name == "circular":
+        return np.array([(i - a) % n < length for a in i for length in 1 + i], float)
+    rate = re.fullmatch(r"momentum\(rate=(.*)\)", name)
+    if not rate:
+        raise ValueError(f"the workload {workload} is unknown")
+    powers = float(rate[1]) ** np.arange(n)
+    return np.array([[powers[:k - j + 1].sum() if j <= k else 0 for j in i] for k in i])
+
+def problem_bounds(row, arrays):
+    """Lower bound and strategy's error; None for the error under min-separation."""
+    workload, objective, participation = (row[k] for k in PROBLEM)
+    n = int(workload.split(":")[1])
+    if n > 2048:
+        return long_bounds(workload, n, objective, arrays), None
+    kind, _, share = objective.partition(":")
+    share = 1.0 if kind == "mean" else float(share or 0)
+    if kind == "mean" and workload.startswith("range"):
+        rows, queries = root_of(gram_of("range", n)), n * (n + 1) / 2
+    else:
+        rows = rows_of(workload)
+        queries = len(rows)
+    single = participation == "single"
+
+    def at(role, want_error):
+        cells = arrays[f"{role}.cells.0"]
+        m, patterns = steps_of(n, participation, cells)
+        p = np.full(len(rows), 1 / queries)
+        if kind != "mean":
+            p = arrays.get(f"{role}.queries", cells[::-1])
+            p = normalised(p)
+            # Rounding may have lowered a weight below the smallest one that is allowed.
+            above = (p - share / queries).clip(0)
+            p = share / queries + (1 - share) * above / above.sum()
+        if single:
+            scaled = np.sqrt(p)[:, None] * rows * np.sqrt(m.diagonal())
+        else:
+            values, vectors = np.linalg.eigh(m)
+            root_m = (vectors * np.sqrt(values.clip(0))) @ vectors.T
+            scaled = np.sqrt(p)[:, None] * (rows @ root_m)
+        _, s, right = np.linalg.svd(scaled, full_matrices=False)
+        if not want_error:
+            return s.sum() ** 2, None
+        if single:
+            x = (right.T * s) @ right / np.sqrt(np.outer(m.diagonal(), m.diagonal()))
+            return s.sum() ** 2, min(map(objective_of, scaled_errors(x)))
+        inverse = np.linalg.inv(root_m)
+        x = inverse @ (right.T * s) @ right @ inverse
+        return s.sum() ** 2, min(map(objective_of, candidates(x, m, patterns)), default=np.inf)
+
+    def scaled_errors(x):
+        """Errors of the rows with every column of length 1, and with all scaled by one number."""
+        for scale in (x.diagonal() ** -0.5, np.full(n, x.diagonal().max() ** -0.5)):
+            half = np.linalg.cholesky(x * np.outer(scale, scale))
+            yield (np.linalg.solve(half, rows.T) ** 2).sum(axis=0)
+
+    def objective_of(errors):
+        # For `mean` the p-weighted errors of the rows are those of all queries.
+        mean = errors.sum() / queries if kind == "mean" else errors.mean()
+        return mean if kind == "mean" else (1 - share) * errors.max() + share * mean
+
+    def candidates(x, m, patterns):
+        """Errors of the rows for strategies with orthogonal columns in every pattern."""
+        products = x @ m @ x
+        scales = [m[pattern[0], pattern[0]] for pattern in patterns]
+        costs = x.diagonal().copy()
+        for pattern, mass in zip(patterns, scales):
+            costs[pattern] = np.sqrt(products.diagonal()[pattern].clip(0) / mass)
+        sums = x.diagonal().copy()
+        for pattern in patterns:
+            sums[pattern] = abs(x[np.ix_(pattern, pattern)]).sum(axis=1)
+        for diagonal in (x.diagonal(), costs, sums):
+            scale = np.ones(n)
+            for pattern in patterns:
+                scale[pattern] = diagonal[pattern].sum() ** -0.5
+            y = x * np.outer(scale, scale)
+            for pattern in patterns:
+                y[np.ix_(pattern, pattern)] = np.diag(diagonal[pattern] * scale[pattern] ** 2)
+            try:
+                half = np.linalg.cholesky(y)
+            except np.linalg.LinAlgError:
+                continue
+            yield (np.linalg.solve(half, rows.T) ** 2).sum(axis=0)
+
+    bounded = participation.startswith("min-sep")
+    lower, error = at("dual", not bounded and "strategy.cells.0" not in arrays)
+    if "strategy.cells.0" in arrays and not bounded:
+        error = at("strategy", True)[1]
+    return lower, error
+
+def long_bounds(workload, n, objective, arrays):
+    """The lower bound of a long sequence, in linear time.
+
+    tr √K = (2/π) ∫ tr K (K + x²)⁻¹ dx. With t = 1/x² the integrand is t d/dt ln det(1 + tK). The
+    determinant is Π (1 + t p_i s_i) by the recurrence s_{i+1} = m_{i+1} + f s_i/(1 + t p_i s_i)."""
+    mu = normalised(arrays["dual.cells.0"])
+    p = np.full(n, 1 / n)
+    if objective == "max":
+        p = normalised(arrays.get("dual.queries", mu[::-1]))
+    k = np.arange(n, dtype=float)
+    # W_kj = a_j r_{j+1} … r_k: prefix sums, or rows with the Gram matrix of all ranges.
+    prefix = workload.startswith("prefix")
+    m = mu if prefix else mu * (n + 1) * (k + 1) / (k + 2)
+    squares = np.ones(n) if prefix else k / (k + 2)
+    after = 0.0
+    trace = 0.0
+    for i in range(n - 1, -1, -1):
+        after = p[i] + (after * squares[i + 1] if i + 1 < n else 0)
+        trace += m[i] * after
+    h = 0.4  # the error of the trapezoidal rule in ln x is about exp(-π²/h)
+    x = np.sqrt(trace) * np.exp(h * np.arange(-58, 30))
+    t = x ** -2
+    s, d, total = np.zeros(len(t)), np.zeros(len(t)), np.zeros(len(t))
+    y = np.ones(len(t))
+    for i in range(n):
+        s = m[i] + squares[i] * s / y
+        if i:
+            d = squares[i] * (d - p[i - 1] * before * before) / (y * y)
+        before = s
+        y = 1 + (t * p[i]) * s
+        total += (p[i] * (s + t * d)) / y
+    integrand = t * total
+    unit = 1 if prefix else 2 / (n + 1)  # the mean over the queries
+    # Below the first node the integrand is n, beyond the last it falls as 1/x².
+    tails = (n * x[0] + integrand[-1] * x[-1]) / (np.exp(h) - 1)
+    return unit * (2 / np.pi * h * ((x * integrand).sum() + tails)) ** 2
