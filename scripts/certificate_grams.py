@@ -5,46 +5,54 @@ import numpy as np
 from certificate_workloads import factors, sample
 from drawn_workloads import Generator
 
-ROOTS = {}
-
-def root_of(gram):
-    """R with the Gram matrix RᵀR. Directions of rounding errors are dropped: it lowers bounds."""
-    key = gram.shape, hash(gram.tobytes())
-    if key not in ROOTS:
-        try:
-            ROOTS[key] = np.linalg.cholesky(gram).T
-        except np.linalg.LinAlgError:
-            values, vectors = np.linalg.eigh(gram)
-            kept = values > 1e-13 * len(gram) * values[-1]
-            ROOTS[key] = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
-    return ROOTS[key]
+SVD_BOUNDS = {}
 
 def normalised(weights):
     assert np.isfinite(weights).all() and (weights >= 0).all(), "weights are not nonnegative"
     return weights / weights.sum()
 
-def lower_bound(root, mu):
-    return np.linalg.norm(root * np.sqrt(mu), "nuc") ** 2
+def kept_roots(values):
+    """The square roots of eigenvalues above rounding errors. The omission lowers bounds."""
+    kept = values > 1e-13 * len(values) * values[-1]
+    return kept, np.sqrt(values[kept])
 
-def bounds_at(root, mu):
-    """The lower bound, and the error of V = RᵀK^(-1/2)R / (maximum diagonal), K = R diag(mu) Rᵀ."""
-    left, s, _ = np.linalg.svd(root * np.sqrt(mu), full_matrices=False)
-    kept = s > 1e-12 * s[0]
-    largest = (((left.T @ root)[kept] ** 2) / s[kept, None]).sum(axis=0).max()
-    return s.sum() ** 2, s[kept].sum() * largest
+def bounds_at(gram, mu):
+    """The lower bound (tr √K)², K = D^½ G D^½, D = diag(mu), and the error of D^-½ √K D^-½.
 
-def both_bounds(roots, arrays, prefix=""):
+    The squares of the rows of S⁻¹WᵀD^½G, K = W S² Wᵀ, over S sum to the strategy's diagonal."""
+    d = np.sqrt(mu)
+    values, vectors = np.linalg.eigh(gram * np.outer(d, d))
+    kept, s = kept_roots(values)
+    products = (vectors[:, kept] * d[:, None]).T @ gram
+    largest = np.einsum("kj,kj,k->j", products, products, s ** -3).max()
+    return s.sum() ** 2, s.sum() * largest
+
+def bounds_at_rows(rows, mu):
+    """The same for a workload with fewer rows than cells, in the order of the rows."""
+    values, left = np.linalg.eigh((rows * mu) @ rows.T)
+    kept, s = kept_roots(values)
+    products = left[:, kept].T @ rows
+    largest = np.einsum("kj,kj,k->j", products, products, 1 / s).max()
+    return s.sum() ** 2, s.sum() * largest
+
+def svd_bound(gram):
+    key = gram.shape, hash(gram.tobytes())
+    if key not in SVD_BOUNDS:
+        SVD_BOUNDS[key] = kept_roots(np.linalg.eigvalsh(gram))[1].sum() ** 2 / len(gram)
+    return SVD_BOUNDS[key]
+
+def both_bounds(grams, arrays, prefix=""):
     """Lower bound and strategy's error, as products over Kronecker factors."""
     lower, error, known = 1.0, 1.0, {}
-    for k, root in enumerate(roots):
+    for k, gram in enumerate(grams):
         dual = normalised(arrays[f"{prefix}dual.cells.{k}"])
         name = f"{prefix}strategy.cells.{k}"
         weights = normalised(arrays[name]) if name in arrays else dual
-        assert dual.shape == weights.shape == (root.shape[1],), "another number of cells"
-        key = (id(root), dual.tobytes(), weights.tobytes())
+        assert dual.shape == weights.shape == (len(gram),), "another number of cells"
+        key = gram.shape, gram.tobytes(), dual.tobytes(), weights.tobytes()
         if key not in known:
-            first = bounds_at(root, dual)
-            second = first if weights is dual else bounds_at(root, weights)
+            first = bounds_at(gram, dual)
+            second = first if weights is dual else bounds_at(gram, weights)
             known[key] = first[0], second[1]
         lower, error = lower * known[key][0], error * known[key][1]
     return lower, error
@@ -60,27 +68,19 @@ def gram_bounds(workload, arrays):
         gram, = grams
         order = np.argsort(Generator(1).permutation(len(gram)))
         arrays = {name: array[order] for name, array in arrays.items()}
-    roots = [root_of(gram) for gram in grams]
-    svd = np.prod([svd_bound(root) for root in roots])
+    svd = np.prod([svd_bound(gram) for gram in grams])
     if "dual.cells.0" not in arrays:
         return svd, None, svd, queries
-    lower, error = both_bounds(roots, arrays)
+    lower, error = both_bounds(grams, arrays)
     return max(lower, svd), error, svd, queries
-
-SVD_BOUNDS = {}
-
-def svd_bound(root):
-    if id(root) not in SVD_BOUNDS:
-        SVD_BOUNDS[id(root)] = lower_bound(root, np.full(root.shape[1], 1 / root.shape[1]))
-    return SVD_BOUNDS[id(root)]
 
 def sample_bounds(row, arrays):
     """Means over the samples of a certificate: lower bound and error over the SVD bound."""
     ratios, k = [], 0
     while f"sample.{k}.dual.cells.0" in arrays:
-        root = root_of(sample(row, k))
-        svd = lower_bound(root, np.full(root.shape[1], 1 / root.shape[1]))
-        lower, error = both_bounds([root], arrays, f"sample.{k}.")
+        gram = sample(row, k)
+        svd = svd_bound(gram)
+        lower, error = both_bounds([gram], arrays, f"sample.{k}.")
         ratios.append((max(lower, svd) / svd, error / svd))
         k += 1
     numbers = {name.split(".")[1] for name in arrays}

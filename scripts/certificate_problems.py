@@ -3,7 +3,7 @@
 Equations: docs/certifying.md, docs/participation.md."""
 import re
 import numpy as np
-from certificate_grams import normalised, root_of
+from certificate_grams import normalised
 from certificate_workloads import gram_of
 
 PROBLEM = "workload", "objective", "participation"
@@ -54,7 +54,7 @@ def problem_bounds(row, arrays):
     kind, _, share = objective.partition(":")
     share = 1.0 if kind == "mean" else float(share or 0)
     if kind == "mean" and workload.startswith("range"):
-        rows, queries = root_of(gram_of("range", n)), n * (n + 1) / 2
+        rows, queries = np.linalg.cholesky(gram_of("range", n)).T, n * (n + 1) / 2
     else:
         rows = rows_of(workload)
         queries = len(rows)
