@@ -17,23 +17,27 @@ BOUND, STRATEGY = 1e-7, 1e-6  # relative tolerances: of the lower bound, of the 
 SVD, GLOBAL_METRICS = "svd-bound", ("rmse", "wrmse")
 NO_PAPERS = "cells", "once", "paper", "quick", "stand-in"  # other folders of results
 
-def load(path):
-    """Cell -> name -> array, with long arrays interpolated between their knots."""
-    if not os.path.exists(path):
-        return {}
-    arrays = np.load(path)
-    cells = json.loads(bytes(arrays["manifest"]))["cells"]
-    out = {}
-    for cell, names in cells.items():
-        out[cell] = {}
+class Certificates:
+    """The arrays of a table by cell, with long arrays interpolated between their knots."""
+    def __init__(self, path):
+        self.cells = {}
+        if os.path.exists(path):
+            self.arrays = np.load(path)
+            self.cells = json.loads(bytes(self.arrays["manifest"]))["cells"]
+
+    def __getitem__(self, cell):
+        out, names = {}, self.cells[cell]
         for name, array in names.items():
             if ":" in name:
                 name, n = name.split(":")
-                out[cell][name] = interpolated(arrays[array].astype(float),
-                                               arrays[names[name + ".at"]], int(n))
+                at = self.arrays[names[name + ".at"]]
+                out[name] = interpolated(self.arrays[array].astype(float), at, int(n))
             elif not name.endswith(".at"):
-                out[cell][name] = arrays[array].astype(float)
-    return out
+                out[name] = self.arrays[array].astype(float)
+        return out
+
+    def get(self, cell):
+        return self[cell] if cell in self.cells else {}
 
 def interpolated(values, at, n):
     """Cubic interpolation of logarithms in the logit of the step."""
@@ -109,7 +113,7 @@ def refusals(row, certificates):
     value = float(row["value"])
     claimed = float(row["lower_bound"] or value)
     try:
-        lower, error = bounds_of(row, certificates.get(row["cell"], {}), certificates)
+        lower, error = bounds_of(row, certificates.get(row["cell"]), certificates)
     except (KeyError, AssertionError, ValueError) as why:
         return [f"{type(why).__name__}: {why}"]
     out = []
@@ -141,7 +145,7 @@ def main():
         if not rows:
             continue
         started = time.time()
-        certificates = load(path + ".certificates.npz")
+        certificates = Certificates(path + ".certificates.npz")
         for row in rows:
             why = refusals(row, certificates)
             refused += [f"{row['cell']}, {row['metric']}: {text}" for text in why]
