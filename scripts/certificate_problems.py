@@ -9,24 +9,21 @@ from certificate_workloads import gram_of
 PROBLEM = "workload", "objective", "participation"
 
 def steps_of(n, participation, cells):
-    """M and its patterns, and the participation's patterns."""
+    """L with M = LLᵀ, and the patterns of steps with a block of M."""
     kind, _, numbers = participation.partition(":")
-    if kind == "single":
-        return np.diag(normalised(cells)), [[i] for i in range(n)]
-    k = int(numbers.split(",")[-1])
+    k = 1 if kind == "single" else int(numbers.split(",")[-1])
     patterns = np.arange(n // k)[:, None] + n // k * np.arange(k)
     if k == 1:
-        return np.diag(normalised(cells)), patterns
+        return np.diag(np.sqrt(normalised(cells))), patterns
     entries = k * (k + 1) // 2
     assert cells.shape == (entries * len(patterns),), "another number of blocks"
-    m, mass = np.zeros((n, n)), 0
+    factor, mass = np.zeros((n, n)), 0
     for pattern, part in zip(patterns, cells.reshape(len(patterns), entries)):
         lower = np.zeros((k, k))
         lower[np.tril_indices(k)] = part
-        block = lower @ lower.T  # positive semidefinite by construction
-        m[np.ix_(pattern, pattern)] = block
-        mass += block.diagonal().max()
-    return m / mass, patterns
+        factor[np.ix_(pattern, pattern)] = lower
+        mass += (lower ** 2).sum(axis=1).max()
+    return factor / np.sqrt(mass), patterns
 
 def rows_of(workload):
     """One row per query."""
@@ -62,29 +59,26 @@ def problem_bounds(row, arrays):
 
     def at(role, want_error):
         cells = arrays[f"{role}.cells.0"]
-        m, patterns = steps_of(n, participation, cells)
+        factor, patterns = steps_of(n, participation, cells)
         p = np.full(len(rows), 1 / queries)
         if kind != "mean":
-            p = arrays.get(f"{role}.queries", cells[::-1])
-            p = normalised(p)
+            p = normalised(arrays.get(f"{role}.queries", cells[::-1]))
             # Rounding may have lowered a weight below the smallest one that is allowed.
             above = (p - share / queries).clip(0)
             p = share / queries + (1 - share) * above / above.sum()
-        if single:
-            scaled = np.sqrt(p)[:, None] * rows * np.sqrt(m.diagonal())
-        else:
-            values, vectors = np.linalg.eigh(m)
-            root_m = (vectors * np.sqrt(values.clip(0))) @ vectors.T
-            scaled = np.sqrt(p)[:, None] * (rows @ root_m)
+        roots = factor.diagonal()
+        scaled = np.sqrt(p)[:, None] * (rows * roots if single else rows @ factor)
         _, s, right = np.linalg.svd(scaled, full_matrices=False)
         if not want_error:
             return s.sum() ** 2, None
         if single:
-            x = (right.T * s) @ right / np.sqrt(np.outer(m.diagonal(), m.diagonal()))
-            return s.sum() ** 2, min(map(objective_of, scaled_errors(x)))
-        inverse = np.linalg.inv(root_m)
-        x = inverse @ (right.T * s) @ right @ inverse
-        return s.sum() ** 2, min(map(objective_of, candidates(x, m, patterns)), default=np.inf)
+            right = right / roots
+            return s.sum() ** 2, min(map(objective_of, scaled_errors((right.T * s) @ right)))
+        right = right @ np.linalg.inv(factor)
+        barrier = arrays.get(f"{role}.barrier", np.zeros(1))[0] * s.sum() / n
+        x = (right.T * s) @ right
+        errors = pattern_errors(x, factor, patterns, barrier)
+        return s.sum() ** 2, min(map(objective_of, errors), default=np.inf)
 
     def scaled_errors(x):
         """Errors of the rows with every column of length 1, and with all scaled by one number."""
@@ -97,17 +91,18 @@ def problem_bounds(row, arrays):
         mean = errors.sum() / queries if kind == "mean" else errors.mean()
         return mean if kind == "mean" else (1 - share) * errors.max() + share * mean
 
-    def candidates(x, m, patterns):
+    def pattern_errors(x, factor, patterns, barrier):
         """Errors of the rows for strategies with orthogonal columns in every pattern."""
-        products = x @ m @ x
-        scales = [m[pattern[0], pattern[0]] for pattern in patterns]
-        costs = x.diagonal().copy()
-        for pattern, mass in zip(patterns, scales):
-            costs[pattern] = np.sqrt(products.diagonal()[pattern].clip(0) / mass)
-        sums = x.diagonal().copy()
+        costs, sums = np.empty((2, n)), np.empty(n)
         for pattern in patterns:
-            sums[pattern] = abs(x[np.ix_(pattern, pattern)]).sum(axis=1)
-        for diagonal in (x.diagonal(), costs, sums):
+            lower, block = (a[np.ix_(pattern, pattern)] for a in (factor, x))
+            sums[pattern] = abs(block).sum(axis=1)
+            inverse = np.linalg.inv(lower)
+            for row, weight in enumerate((0.0, barrier)):
+                balanced = (block + weight * inverse.T @ inverse) @ lower
+                squares = (balanced ** 2).sum(axis=1) / (lower[0] ** 2).sum()
+                costs[row, pattern] = np.sqrt(squares)
+        for diagonal in (x.diagonal(), *costs, sums):
             scale = np.ones(n)
             for pattern in patterns:
                 scale[pattern] = diagonal[pattern].sum() ** -0.5
