@@ -123,7 +123,7 @@ def of_axes(axes, firsts, pairs, x):
     return np.trace(np.linalg.solve(symmetric(s), symmetric(m)))
 
 def of_equal_axes(a, d, p, x):
-    """The same for attributes that are alike: a block of sums, and one of differences d − 1 times."""
+    """The same for equal attributes: a block of sums, and d − 1 blocks of differences."""
     r, pairs = len(a.w), d * (d - 1) / 2
     g = 1 / (p * np.outer(a.w, a.w) + x * x)
     result = []
@@ -131,7 +131,8 @@ def of_equal_axes(a, d, p, x):
     edge = a.alone[1] + (d - 1) * p * a.s * a.s00
     same = a.alone[2] + np.diag((d - 1) * p * a.w * a.s00)
     other = p * np.outer(a.s, a.s)
-    for weight, base in ((-g, (corner, edge, same, other)), (g * g, (1.0, 0 * edge, np.eye(r), 0 * other))):
+    one = 1.0, 0 * edge, np.eye(r), 0 * other
+    for weight, base in ((-g, (corner, edge, same, other)), (g * g, one)):
         weight = p * p * weight
         over = weight @ a.s ** 2
         result.append((base[0] + pairs * (a.s ** 2 @ over), base[1] + (d - 1) * a.s * a.w * over,

@@ -1,15 +1,17 @@
 """Bounds of plans over many attributes from their certificates, for check_certificates.py.
 
-Every residual problem's Gram matrix is built from the workload's definition. Any weights on its cells
-prove a lower bound; those of the certificate are tried in the order of likely fit."""
-import itertools
+Every residual problem's Gram matrix is built from the workload's definition. Any weights on its
+cells prove a lower bound; those of the certificate are tried in the order of likely fit."""
+import itertools, math
 import numpy as np
 from certificate_global import global_bound
+from certificate_grams import bounds_at, bounds_at_rows, normalised
 
 DATASETS = {"Adult": ([100, 100, 100, 99, 85], [42, 16, 15, 9, 7, 6, 5, 2, 2]),
             "CPS": ([50, 100], [7, 4, 2]),
             "Loans": ([101, 101, 101, 101], [3, 8, 36, 6, 51, 4, 5, 15])}
 PRODUCT_ABOVE, WEIGHT_SEED = 5000, 42
+CLOSE = 1e-6  # the gap from which on no other weights are tried
 
 def family_rows(family, n):
     i = np.arange(n)
@@ -38,7 +40,7 @@ class Group:
             return len(self.rows)
         number = {"identity": lambda n: n, "prefix": lambda n: n,
                   "range": lambda n: n * (n + 1) // 2, "circular": lambda n: n * n}
-        return int(np.prod([number[f](sizes[a]) for f, a in zip(self.families, self.attributes)]))
+        return math.prod(number[f](sizes[a]) for f, a in zip(self.families, self.attributes))
 
 def workload_of(row):
     """The sizes and the groups of queries of a row's workload."""
@@ -139,7 +141,8 @@ class Plan:
                 attributes = tuple(group.attributes[k] for k in kept)
                 if group.rows is None:
                     keys = [self.single(f, a) for f, a in zip(group.families, group.attributes)]
-                    factor = np.prod([self.energies[keys[k]] for k in range(size) if k not in kept])
+                    factor = math.prod(
+                        self.energies[keys[k]] for k in range(size) if k not in kept)
                     coefficient, kernels = group.weight * factor, tuple(keys[k] for k in kept)
                 else:
                     key = self.joint(group, kept)
@@ -161,8 +164,10 @@ class Plan:
             return 0.0, 0.0
         if len(part) == 1 and len(next(iter(part))) > 1:
             (kernels, coefficient), = part.items()
-            bounds = [self.problem((a,), {(k,): 1.0}) for a, k in zip(attributes, kernels)]
-            return tuple(coefficient * np.prod(side) for side in zip(*bounds))
+            if kernels not in self.found:
+                bounds = [self.problem((a,), {(k,): 1.0}) for a, k in zip(attributes, kernels)]
+                self.found[kernels] = [math.prod(side) for side in zip(*bounds)]
+            return tuple(coefficient * x for x in self.found[kernels])
         scale = next(iter(part.values()))
         key = tuple((kernels, round(c / scale, 9)) for kernels, c in part.items())
         if key not in self.found:
@@ -183,31 +188,23 @@ class Plan:
         rows = np.vstack(stacked) if stacked else None
         if rows is not None and (len(rows) > cells or not np.isscalar(gram)):
             gram, rows = gram + rows.T @ rows, None
-        if rows is None:
-            values, vectors = np.linalg.eigh(gram)
-            kept = values > 1e-13 * cells * values[-1]
-            rows = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
+        at = lambda mu: bounds_at(gram, mu) if rows is None else bounds_at_rows(rows, mu)
         candidates = self.by_attributes.get(attributes, []) or self.by_length.get(cells, [])
         candidates = [pair for pair in candidates if len(pair[0]) == cells]
-        best = evaluated(rows, candidates)
-        if best[1] > best[0] * (1 + 1e-4):  # those of another problem of this size
-            more = evaluated(rows, self.by_length.get(cells, []))
+        best = evaluated(at, candidates)
+        if best[1] > best[0] * (1 + CLOSE):  # those of another problem of this size
+            more = evaluated(at, self.by_length.get(cells, []))
             best = max(best[0], more[0]), min(best[1], more[1])
         return best
 
-def evaluated(rows, candidates):
+def evaluated(at, candidates):
     """The best lower bound and the best strategy of some weights."""
     lower, error = 0.0, np.inf
     for dual, weights in candidates:
-        for role, mu in (("dual", dual), ("strategy", weights)):
-            if role == "strategy" and mu is dual:
-                continue
-            assert (mu >= 0).all() and np.isfinite(mu).all(), "weights are not nonnegative"
-            left, s, _ = np.linalg.svd(rows * np.sqrt(mu / mu.sum()), full_matrices=False)
-            kept = s > 1e-12 * s[0]
-            largest = ((left.T @ rows)[kept] ** 2 / s[kept, None]).sum(axis=0).max()
-            lower, error = max(lower, s[kept].sum() ** 2), min(error, s[kept].sum() * largest)
-        if error <= lower * (1 + 1e-5):
+        for mu in (dual,) if weights is dual else (dual, weights):
+            bounds = at(normalised(mu))
+            lower, error = max(lower, bounds[0]), min(error, bounds[1])
+        if error <= lower * (1 + CLOSE):
             break
     return lower, error
 
@@ -221,7 +218,6 @@ def measures_of(arrays, sizes):
 
 def plan_bounds(row, arrays, certificates):
     """Lower bound and strategy's error of a row, as root mean square errors."""
-    from certificate_global import global_bound
     own = bool(arrays)
     cell = row["cell"]
     if not own:  # QuerySmasher's bound holds for other strategies for the residual subspaces
