@@ -224,7 +224,8 @@ def release(
     ``data`` is the path of a CSV file, or a mapping from attributes to arrays, also a data frame.
     The folder ``out``, which must not exist, gets the files of the command. Noise is from the
     operating system. Ctrl-C before the ledger is charged spends nothing; after it, the release is
-    finished first. A dry run reads, charges and writes nothing.
+    finished first; an exception of ``progress`` does the same. A dry run reads, charges and writes
+    nothing.
 
     Equal numbers are equal values, whatever the types of the columns, so that a missing value does
     not change other records. Otherwise the types of columns must not depend on records: read files
