@@ -233,6 +233,7 @@ mod tests {
             ("momentum(rate=0.9):20", "balanced:0.5", "single"),
             ("prefix:32", "mean", "epochs:4"),
             ("prefix:32", "max", "epochs:4"),
+            ("prefix:256", "max", "epochs:8"),
             ("prefix:32", "balanced:0.5", "epochs:8"),
             ("prefix:32", "mean", "min-sep:8,3"),
         ] {

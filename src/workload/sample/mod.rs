@@ -116,7 +116,7 @@ impl RangeSample {
         let mut keyed: Vec<(f64, usize)> = (0..all)
             .map(|k| {
                 let u: f64 = rng.random();
-                // 1 − u is in (0, 1]; u = 0 gives the key −∞.
+                // 1 − u is in (0, 1]; u = 0 gives the key +∞.
                 (
                     lambda * (eccentricity(shape, corners(shape, k)) - 1.0)
                         - (-(1.0 - u).ln()).ln(),

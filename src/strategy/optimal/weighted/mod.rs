@@ -374,9 +374,9 @@ fn record(
         || iteration.is_multiple_of(STRIDE);
     if useful
         && best.gap() > tolerance
-        && let Some(candidate) = point.candidate(queries)?
+        && let Some(candidate) = point.candidates(queries).next()
     {
-        best.record(candidate, point, queries);
+        best.record(candidate?, point, queries);
     }
     Ok(())
 }

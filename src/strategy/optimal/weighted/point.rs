@@ -84,8 +84,9 @@ impl Point {
         let value = spectrum.trace();
         let gram = steps.inverse_congruent(&spectrum.root());
         let errors = if let Some(weighted) = spectrum.left_root_diagonal() {
-            let weights = queries.dual_weights(&query_weights);
-            weighted.iter().zip(weights).map(|(error, p)| error / p).collect()
+            // A query without weight has no row in the factor, and its error is unknown.
+            let error = |(error, p): (&f64, f64)| if p > 0.0 { error / p } else { f64::INFINITY };
+            weighted.iter().zip(queries.dual_weights(&query_weights)).map(error).collect()
         } else if queries.has_weights() {
             let covariance = steps.forward_congruent(&spectrum.inverse_root());
             queries.errors(&covariance)?
@@ -211,16 +212,17 @@ impl Point {
         weights
     }
 
-    /// Returns a strategy with orthogonal columns in every pattern, and its error.
+    /// Returns strategies with orthogonal columns in every pattern, and their errors. O(n³) each.
     ///
-    /// X without the entries between different steps of a pattern, with the diagonal D if there is a
-    /// barrier, every pattern scaled to the largest sensitivity. If that is not semidefinite or does
-    /// not answer the workload, the diagonal is v, then the sums of `|X_st|` over the pattern, which
-    /// always suffice. O(n³).
-    ///
-    /// # Errors
-    /// The eigensolver fails.
-    pub fn candidate(&self, queries: &WeightedQueries<'_>) -> Result<Option<Candidate>> {
+    /// X without the entries between different steps of a pattern, with another diagonal, every
+    /// pattern scaled to the largest sensitivity. The diagonals are that of X, or D if there is a
+    /// barrier; v; and the sums of `|X_st|` over the pattern, which always suffice. Those that are not
+    /// semidefinite or do not answer the workload are left out. If patterns are single steps, only the
+    /// first diagonal. An item is an error if the eigensolver fails.
+    pub fn candidates(
+        &self,
+        queries: &WeightedQueries<'_>,
+    ) -> impl Iterator<Item = Result<Candidate>> {
         let size = self.steps.size();
         let first = |i: usize| i / size * size;
         let sum =
@@ -230,14 +232,13 @@ impl Point {
         } else {
             self.gram.diag().to_vec()
         };
-        let candidates =
+        let diagonals =
             [first_choice, self.step_costs.clone(), (0..self.gram.nrows()).map(sum).collect()];
-        for diagonal in candidates.iter().take(if size == 1 { 1 } else { 3 }) {
-            if let Some(found) = self.with_diagonal(diagonal, queries)? {
-                return Ok(Some(found));
-            }
-        }
-        Ok(None)
+        let count = if size == 1 { 1 } else { 3 };
+        diagonals
+            .into_iter()
+            .take(count)
+            .filter_map(|diagonal| self.with_diagonal(&diagonal, queries).transpose())
     }
 
     /// Returns the strategy X with other diagonal entries and no entries between different steps of

@@ -53,8 +53,8 @@ pub(in crate::strategy::optimal) fn bounds(
         if size == 1 {
             error = point.plain_upper_bound(&queries);
         }
-        if let Some(candidate) = point.candidate(&queries)? {
-            error = error.min(candidate.error);
+        for candidate in point.candidates(&queries) {
+            error = error.min(candidate?.error);
         }
         Ok((point.lower_bound, error))
     };
