@@ -10,6 +10,10 @@ use matmech_linalg as linalg;
 /// A function of the Gram does not depend on the basis of their eigenspace.
 const MAX_RELATIVE_GAP: f64 = 1e-11;
 
+/// The share of `|Su|` up to which `e_aᵀSu` counts as zero, as it is by symmetry for half of the
+/// vectors of ranges. The trace of √K is an even function of it.
+const MIN_COUPLING: f64 = 1e-13;
+
 /// `S = diag(u) G diag(u)` with u = √m, in the orthonormal basis Q = (u, e_1, …, e_r).
 ///
 /// The e_a are the eigenvectors of S on the complement of u.
@@ -84,9 +88,10 @@ impl Axis {
                 linalg::matmul(basis.t(), linalg::matmul(scaled.view(), basis.view()).view());
             Alone { gram: gram.clone(), matrix }
         });
+        let negligible = MIN_COUPLING * image.dot(&image).sqrt();
         Ok(Axis {
             s00: u.dot(&image),
-            s: vectors.t().dot(&image),
+            s: vectors.t().dot(&image).mapv(|s| if s.abs() > negligible { s } else { 0.0 }),
             w: eigen.values.mapv(|w| w.max(0.0)),
             u,
             basis,
