@@ -9,6 +9,7 @@
 
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
+use super::conjugate_gradients::conjugate_gradients;
 use super::dual::{Dual, Point, Spectrum};
 use crate::error::Result;
 use matmech_linalg as linalg;
@@ -254,29 +255,8 @@ impl System<'_> {
             chosen.iter().zip(exact).for_each(|(&i, x)| out[i] = x);
             out
         };
-        let mut x = Array1::zeros(right.len());
-        let mut r = right;
-        let mut p = precondition(&r);
-        let mut energy = r.dot(&p);
-        let target = precision * precision * energy;
-        for _ in 0..MAX_STEPS {
-            let image = curvature.times(&p) + barrier * &p;
-            let curvature_of_p = p.dot(&image);
-            if !(curvature_of_p > 0.0 && curvature_of_p.is_finite()) {
-                return (energy <= 0.0).then_some(x);
-            }
-            let step = energy / curvature_of_p;
-            x.scaled_add(step, &p);
-            r.scaled_add(-step, &image);
-            let z = precondition(&r);
-            let next = r.dot(&z);
-            if next <= target {
-                break;
-            }
-            p = z + (next / energy) * &p;
-            energy = next;
-        }
-        Some(x)
+        let product = |x: &Array1<f64>| curvature.times(x) + barrier * x;
+        conjugate_gradients(product, precondition, right, precision, MAX_STEPS)
     }
 }
 
@@ -287,7 +267,7 @@ impl System<'_> {
 ///
 /// # Errors
 /// The matrix is clearly not positive definite.
-fn nearly_inverse(mut matrix: Array2<f64>) -> Result<Array2<f64>> {
+pub(super) fn nearly_inverse(mut matrix: Array2<f64>) -> Result<Array2<f64>> {
     for ridge in RIDGES {
         match linalg::spd_inverse(matrix.view()) {
             Err(linalg::Error::NotPositiveDefinite { .. }) => {
@@ -356,7 +336,7 @@ fn sums_of_exponentials(spectrum: &Spectrum, y: ArrayView2<'_, f64>) -> Array2<f
 /// Returns nodes x and weights with `1/s ≈ Σ weight · e^{−sx}` for s between two positive numbers.
 ///
 /// The relative error is at most a thousandth.
-fn nodes(low: f64, high: f64) -> Vec<(f64, f64)> {
+pub(super) fn nodes(low: f64, high: f64) -> Vec<(f64, f64)> {
     const STEP: f64 = 1.0;
     // After the last node e^{−sx} is negligible. Before the first it is nearly 1, and all nodes
     // there are merged into one.

@@ -42,7 +42,7 @@ pub(super) fn solve(
         let problem = GridProblem { recurrence: grid, objective };
         let (start, interpolated) = start(&problem, known.as_ref());
         let solution = problem.solve(start, tolerance.max(GAP), MAX_EVALUATIONS)?;
-        let values = solution.logarithms;
+        let values = problem.unknowns(&solution);
         let corrections = interpolated
             .map(|before| values.iter().zip(&before).map(|(a, b)| a - b).collect())
             .unwrap_or_default();

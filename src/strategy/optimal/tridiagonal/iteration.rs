@@ -28,6 +28,9 @@ const PROOF_ERROR: f64 = 1e-13;
 /// Number of evaluations without a smaller gap after which the iteration stops.
 const PATIENCE: usize = 150;
 
+/// Number of evaluations without half the gap after which the interior-point method continues.
+const PATIENCE_FOR_QUERIES: usize = 30;
+
 /// Weights of the cells and the queries, each with sum 1.
 #[derive(Debug, Clone)]
 pub(in crate::strategy) struct Weights {
@@ -49,8 +52,6 @@ pub(super) struct GridProblem<'a> {
 /// The state of the iteration on one grid, and the best bounds.
 #[derive(Debug)]
 pub(super) struct Solution {
-    /// ln μ, then ln p if it is free, of the best upper bound.
-    pub logarithms: Vec<f64>,
     /// The weights of the best lower bound.
     pub dual: Weights,
     /// The weights of the best upper bound.
@@ -155,18 +156,58 @@ impl GridProblem<'_> {
         residual
     }
 
+    /// Returns the approximation's error that a gap needs.
+    pub fn approximation_error(&self, gap: f64, tolerance: f64) -> f64 {
+        (ERROR_SHARE * gap).clamp(0.01 * tolerance, 0.01)
+    }
+
+    /// Returns both bounds.
+    ///
+    /// # Errors
+    /// The numbers overflow.
+    pub fn bounds(&self, evaluation: &Evaluation) -> Result<(f64, f64)> {
+        let lower = (evaluation.nuclear_norm * (1.0 - evaluation.error)).powi(2);
+        let upper = self.upper_bound(evaluation);
+        if lower > 0.0 && upper.is_finite() {
+            return Ok((lower, upper));
+        }
+        Err(Error::DidNotConverge {
+            what: "optimal strategy of a first-order recurrence".into(),
+            order: self.recurrence.cells(),
+        })
+    }
+
     /// Iterates from a start until the gap is at most the tolerance, the evaluations are used, or
-    /// the gap stalls.
+    /// the gap stalls. For `max` with free queries, the interior-point method continues then.
     ///
     /// # Errors
     /// The numbers overflow.
     pub fn solve(&self, start: Vec<f64>, tolerance: f64, evaluations: usize) -> Result<Solution> {
+        let interior = self.objective == Objective::Max && self.queries_are_free();
+        let (patience, progress) =
+            if interior { (PATIENCE_FOR_QUERIES, 0.5) } else { (PATIENCE, 0.98) };
+        let solution = self.iterate(start, tolerance, evaluations, patience, progress)?;
+        let rest = evaluations.saturating_sub(solution.evaluations);
+        if !interior || solution.interrupted || solution.gap() <= tolerance {
+            return Ok(solution);
+        }
+        self.interior_point(solution, tolerance, rest)
+    }
+
+    fn iterate(
+        &self,
+        start: Vec<f64>,
+        tolerance: f64,
+        evaluations: usize,
+        patience: usize,
+        progress: f64,
+    ) -> Result<Solution> {
         let n = self.recurrence.cells();
         let mut history = Anderson::new(WINDOW, StepLimit::Clip(MAX_STEP));
         let mut x = start;
         let mut best: Option<Solution> = None;
         let mut last: Option<(Vec<f64>, f64, f64)> = None;
-        let mut improved = 0;
+        let (mut smallest, mut since) = (f64::INFINITY, 0);
         for count in 1..=evaluations {
             let weights = self.weights(&x);
             if self.queries_are_free() {
@@ -174,17 +215,10 @@ impl GridProblem<'_> {
                 x[n..].iter_mut().zip(&weights.queries).for_each(|(x, p)| *x = p.ln());
             }
             let gap = best.as_ref().map_or(1.0, Solution::gap);
-            let error = (ERROR_SHARE * gap).clamp(0.01 * tolerance, 0.01);
+            let error = self.approximation_error(gap, tolerance);
             let evaluation = evaluate(self.recurrence, &weights.cells, &weights.queries, error);
             let (f, error) = (evaluation.nuclear_norm, evaluation.error);
-            let lower = (f * (1.0 - error)).powi(2);
-            let upper = self.upper_bound(&evaluation);
-            if !(lower > 0.0 && upper.is_finite()) {
-                return Err(Error::DidNotConverge {
-                    what: "optimal strategy of a first-order recurrence".into(),
-                    order: n,
-                });
-            }
+            let bounds = self.bounds(&evaluation)?;
             let undo = match last.take() {
                 Some((plain, before, error_before))
                     if f < before * (1.0 - 2.0 * (error + error_before)) && history.len() > 1 =>
@@ -198,12 +232,11 @@ impl GridProblem<'_> {
                 None => self.norm_weights(&weights),
                 Some(_) => Vec::new(),
             };
-            let mut solution = record(best, count, &x, weights, evaluation, (lower, upper));
-            solution.interrupted = !goes_on(count, solution.lower, solution.upper);
-            if solution.gap() < 0.98 * gap {
-                improved = count;
+            let solution = self.record(best, weights, evaluation, bounds);
+            if solution.gap() < progress * smallest {
+                (smallest, since) = (solution.gap(), count);
             }
-            if solution.gap() <= tolerance || solution.interrupted || count - improved >= PATIENCE {
+            if solution.gap() <= tolerance || solution.interrupted || count - since >= patience {
                 return Ok(solution);
             }
             best = Some(solution);
@@ -220,6 +253,49 @@ impl GridProblem<'_> {
         best.ok_or_else(|| Error::bug("optimal strategy", "at least one evaluation", "none"))
     }
 
+    /// Returns the best bounds after one more evaluation, and asks the observer.
+    pub fn record(
+        &self,
+        best: Option<Solution>,
+        weights: Weights,
+        evaluation: Evaluation,
+        (lower, upper): (f64, f64),
+    ) -> Solution {
+        let mut best = match best {
+            None => Solution {
+                dual: weights.clone(),
+                strategy: weights,
+                evaluation,
+                lower,
+                upper,
+                evaluations: 0,
+                interrupted: false,
+            },
+            Some(mut best) => {
+                if lower > best.lower {
+                    best.lower = lower;
+                    best.dual.clone_from(&weights);
+                }
+                if upper < best.upper {
+                    best.upper = upper;
+                    best.strategy = weights;
+                    best.evaluation = evaluation;
+                }
+                best
+            }
+        };
+        best.evaluations += 1;
+        best.interrupted = !goes_on(best.evaluations, best.lower, best.upper);
+        best
+    }
+
+    /// Returns the logarithms of the unknowns at the best upper bound.
+    pub fn unknowns(&self, solution: &Solution) -> Vec<f64> {
+        let Weights { cells, queries } = &solution.strategy;
+        let free: &[f64] = if self.queries_are_free() { queries } else { &[] };
+        cells.iter().chain(free).map(|w| w.ln()).collect()
+    }
+
     /// Returns μ, then p if it is free: the weights of the squared residuals.
     fn norm_weights(&self, weights: &Weights) -> Vec<f64> {
         let mut norm = weights.cells.clone();
@@ -227,43 +303,6 @@ impl GridProblem<'_> {
             norm.extend(&weights.queries);
         }
         norm
-    }
-}
-
-/// Returns the best bounds after one more evaluation.
-fn record(
-    best: Option<Solution>,
-    count: usize,
-    x: &[f64],
-    weights: Weights,
-    evaluation: Evaluation,
-    (lower, upper): (f64, f64),
-) -> Solution {
-    match best {
-        None => Solution {
-            logarithms: x.to_vec(),
-            dual: weights.clone(),
-            strategy: weights,
-            evaluation,
-            lower,
-            upper,
-            evaluations: count,
-            interrupted: false,
-        },
-        Some(mut best) => {
-            best.evaluations = count;
-            if lower > best.lower {
-                best.lower = lower;
-                best.dual.clone_from(&weights);
-            }
-            if upper < best.upper {
-                best.upper = upper;
-                best.strategy = weights;
-                best.evaluation = evaluation;
-                best.logarithms.copy_from_slice(x);
-            }
-            best
-        }
     }
 }
 

@@ -26,8 +26,10 @@
 
 mod evaluation;
 mod grids;
+mod interior;
 mod iteration;
 mod strategy_gram;
+mod tangent;
 mod zolotarev;
 
 use std::sync::Arc;

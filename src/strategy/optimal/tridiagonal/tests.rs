@@ -243,6 +243,36 @@ fn momentum_and_other_problems_are_left_to_other_solvers() {
     }
 }
 
+/// Most weights of cells and of queries vanish.
+#[test]
+fn largest_errors_of_schedules_converge_where_weights_vanish() {
+    for n in [64, 1024] {
+        for (name, rate) in [
+            ("cosine", |t: f64| 0.5 * (1.0 + (std::f64::consts::PI * t).cos())),
+            ("linear", |t| 1.0 - t),
+            ("warm-up", |t| (8.0 * t).min(1.0)),
+        ] as [(&str, fn(f64) -> f64); 3]
+        {
+            let rates = (0..n).map(|t| rate((t as f64 + 0.5) / n as f64)).collect();
+            let workload = Workload::training(Training::new(rates, 0.0, 1.0).unwrap());
+            let problem = Problem { objective: Objective::Max, ..Problem::new(&workload) };
+            let found = solve(&problem, &OptimalOptions::default()).unwrap().unwrap();
+            let Certificate { lower_bound, upper_bound, status, .. } = found.certificate;
+            assert_eq!(status, Status::Converged, "{name} {n}: {:?}", found.certificate);
+            // The lower bound from singular values.
+            let rows = rows(&workload);
+            let scaled = Array2::from_shape_fn(rows.dim(), |(q, i)| {
+                (found.query_weights[q] * found.cell_weights[i]).sqrt() * rows[[q, i]]
+            });
+            let singular_values = linalg::row_space(scaled.view()).unwrap().singular_values;
+            let bound = singular_values.sum().powi(2);
+            assert!(bound >= lower_bound * (1.0 - 1e-9), "{name} {n}: {bound} {lower_bound}");
+            assert!(bound <= upper_bound, "{name} {n}: {bound} {upper_bound}");
+            assert!(upper_bound / lower_bound - 1.0 <= 1e-7, "{name} {n}");
+        }
+    }
+}
+
 #[test]
 fn limits_are_reported_and_large_matrices_refused() {
     let workload = Workload::parse("prefix:64").unwrap();

@@ -58,7 +58,7 @@ fn largest_errors_match_the_published_optima() {
 /// no error for these queries, although its pseudo-inverse gives one.
 #[test]
 fn strategies_answer_queries_whose_weights_vanish() {
-    let (found, _) = optimum("momentum(rate=0.9):128", "optimal(objective=max)", 1e-6);
+    let (found, _) = optimum("momentum(rate=0.9):128", "optimal(objective=max)", 2e-8);
     assert!(found.lower_bound <= 205.4993695 && found.upper_bound >= 205.4993685, "{found:?}");
     let workload = Workload::parse("momentum(rate=0.9):128").unwrap();
     let problem = Problem { objective: Objective::Max, ..Problem::new(&workload) };
@@ -74,6 +74,45 @@ fn strategies_answer_queries_whose_weights_vanish() {
         })
         .fold(0.0, f64::max);
     assert_relative_eq!(error, found.certificate.upper_bound, max_relative = 1e-8);
+}
+
+/// Cosine decay with a linear warm-up over an eighth of the steps, alone and with momentum: in linear
+/// time for the schedule alone, and dense for both and for the schedule's matrix.
+#[test]
+fn largest_errors_of_a_schedule_match_the_published_optima() {
+    let n = 128;
+    let rates: Vec<f64> = (0..n)
+        .map(|t| {
+            let t = f64::from(t);
+            ((t + 1.0) / 16.0).min(1.0) * 0.5 * (1.0 + (std::f64::consts::PI * t / 128.0).cos())
+        })
+        .collect();
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("rates.csv");
+    let lines: Vec<String> = rates.iter().map(f64::to_string).collect();
+    std::fs::write(&file, lines.join("\n")).unwrap();
+    let file = file.display();
+    for (workload, expected, digit) in [
+        (format!("schedule(file={file})"), 3.0031221, 1e-7),
+        (format!("schedule(file={file},momentum=0.9)"), 100.55597, 1e-5),
+    ] {
+        let (found, _) = optimum(&workload, "optimal(objective=max)", 1e-7);
+        assert!(found.lower_bound <= expected + 0.51 * digit, "{workload}: {found:?}");
+        assert!(found.upper_bound >= expected - 0.51 * digit, "{workload}: {found:?}");
+    }
+    let rows = Array2::from_shape_fn(
+        (n as usize, n as usize),
+        |(i, j)| {
+            if j <= i { rates[j] } else { 0.0 }
+        },
+    );
+    let workload = Workload::explicit(&[n as usize], rows).unwrap();
+    let problem = Problem { objective: Objective::Max, ..Problem::new(&workload) };
+    let options = OptimalOptions { tolerance: 1e-7, max_iterations: 500 };
+    let dense = solve(&problem, &options).unwrap().certificate;
+    assert_eq!(dense.status, Status::Converged, "{dense:?}");
+    assert_relative_eq!(dense.lower_bound, 3.0031221, max_relative = 1.2e-7);
+    assert_relative_eq!(dense.upper_bound, 3.0031221, max_relative = 1.2e-7);
 }
 
 #[test]

@@ -188,6 +188,11 @@ impl<'a> WeightedQueries<'a> {
         self.queries.as_ref().is_some_and(|queries| queries.has_matrix(self.order.len()))
     }
 
+    /// Returns whether the interior-point method applies to one participation.
+    pub fn has_interior(&self) -> bool {
+        self.objective == Objective::Max && self.has_rows()
+    }
+
     /// Returns `diag(dual weights)^½ W` in the order of the patterns, if the queries are about as many
     /// as the steps.
     pub fn weighted_rows(&self, weights: &[f64]) -> Option<Array2<f64>> {
