@@ -196,7 +196,7 @@ fn a_read_only_ledger_is_refused() {
     let mode = |path: &Path, mode| {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap()
     };
-    std::fs::copy(env!("CARGO_BIN_EXE_matmech"), here.join("matmech")).unwrap();
+    super::copy_program(here);
     std::fs::create_dir(here.join("outs")).unwrap();
     for (name, bits) in [("", 0o755), ("matmech", 0o755), ("outs", 0o777), ("L.jsonl", 0o444)] {
         mode(&here.join(name), bits);

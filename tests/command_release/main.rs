@@ -52,6 +52,20 @@ fn matmech(folder: &Path, words: &[&str]) -> assert_cmd::assert::Assert {
     Command::cargo_bin("matmech").unwrap().current_dir(folder).args(words).assert()
 }
 
+/// Copies the program to where any user can run it.
+///
+/// Another process writes the copy: programs that other tests start inherit the open files of this
+/// process, and a program that is open for writing cannot be run.
+#[cfg(target_os = "linux")]
+fn copy_program(folder: &Path) {
+    let copied = Process::new("cp")
+        .args([env!("CARGO_BIN_EXE_matmech"), "matmech"])
+        .current_dir(folder)
+        .status()
+        .unwrap();
+    assert!(copied.success());
+}
+
 /// Returns the arguments of a release of ρ = 0.25 into a folder.
 fn words<'a>(out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let fixed = [

@@ -94,7 +94,7 @@ fn a_file_that_cannot_be_read_costs_nothing() {
     let mode = |path: &Path, mode| {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap()
     };
-    std::fs::copy(env!("CARGO_BIN_EXE_matmech"), here.join("matmech")).unwrap();
+    super::copy_program(here);
     for (name, bits) in [("", 0o777), ("matmech", 0o755), ("L.jsonl", 0o666), ("X.csv", 0o200)] {
         mode(&here.join(name), bits);
     }

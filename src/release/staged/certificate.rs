@@ -5,7 +5,8 @@
 //! ```
 //!
 //! Nine tenths of the budget pay for every E_g with noise N_ℤ(0, S²), and one tenth for their sum.
-//! All bounds are one-sided 95 % quantiles of the discrete noise itself.
+//! All bounds add one-sided 95 % quantiles of the discrete noise itself. A noisy distance below 0
+//! counts as 0, so that no bound is below the quantile: noise alone does not show a small error.
 
 use crate::access::DistanceQuestion;
 use crate::domain::AttributeSet;
@@ -136,8 +137,8 @@ impl Certificate {
     /// are given in records.
     pub(super) fn bounds_plus(&self, total: Option<NoisyTotal>, to_others: &[f64]) -> ErrorBounds {
         let records = |noisy: i128, deviation: RationalDeviation, missed: f64| {
-            let units = noisy as f64 + one_sided(missed, deviation) * deviation.to_f64();
-            rounded_up(units.max(0.0), self.bits)
+            let units = noisy.max(0) as f64 + one_sided(missed, deviation) * deviation.to_f64();
+            rounded_up(units, self.bits)
         };
         let count = self.distances.len().max(1) as f64;
         let of_each = |missed: f64| -> Vec<f64> {

@@ -11,12 +11,12 @@ fn max_misses(trials: f64) -> f64 {
 }
 
 /// 2,400 releases of small tables at budgets from 0.001 to 100: every kind of bound misses in at
-/// most 5 % of releases (+ 1.8 %, four standard errors), and that of the mean in at least 3 %.
+/// most 5 % of releases (+ 1.8 %, four standard errors). Most errors are smaller than the noise of
+/// their distances, so the bounds rarely miss.
 #[test]
 fn error_bounds_hold_with_the_stated_probability() {
     let replaced = Neighbours::ReplaceOneRecord;
     let added = Neighbours::AddOrRemoveOneRecord;
-    let mut means = (0.0, 0.0);
     for (budget, neighbours, unit_rows) in
         [(0.001, added, 1), (0.05, added, 2), (1.0, replaced, 1), (100.0, added, 1)]
     {
@@ -51,19 +51,20 @@ fn error_bounds_hold_with_the_stated_probability() {
         let most = max_misses(trials as f64);
         let found = [each[0], each[1], each[2], together, mean, per_record];
         assert!(found.iter().all(|misses| *misses <= most), "{budget}: {found:?} above {most}");
-        means = (means.0 + mean, means.1 + trials as f64);
     }
-    assert!(means.0 <= max_misses(means.1) && means.0 > 0.03 * means.1, "{means:?}");
 }
 
-/// The same for coarse discrete noise, which releases do not use: 4,000 certificates per deviation.
+/// The same for 4,000 certificates per deviation: of coarse discrete noise, which releases do not use,
+/// and of fine noise, for which bounds of distances far above the noise miss in at least 3 %.
 #[test]
-fn error_bounds_hold_for_coarse_noise() {
-    for (numerator, denominator) in [(1, 2), (1, 1), (3, 2), (7, 1)] {
+fn error_bounds_hold_for_coarse_and_fine_noise() {
+    const FINE: u128 = 1 << 20;
+    for (numerator, denominator) in [(1, 2), (1, 1), (3, 2), (7, 1), (FINE, 1)] {
+        let unit = if numerator == FINE { FINE as i128 } else { 1 };
         let deviation = RationalDeviation::new(numerator, denominator).unwrap();
         let mut misses = [0.0; 2];
         for seed in 0..4000 {
-            let exact = [40i128, 13, 0];
+            let exact = [40 * unit, 13 * unit, 0];
             let (mut distances, mut sum) = (exact.to_vec(), [exact.iter().sum()]);
             let mut noise = OperatingSystemNoise::of_counter(seed);
             noise.add(&mut distances, deviation).unwrap();
@@ -79,10 +80,35 @@ fn error_bounds_hold_for_coarse_noise() {
             };
             let bounds = certificate.bounds(None);
             misses[0] += f64::from(u8::from(exact[0] as f64 > bounds.each[0]));
-            misses[1] += f64::from(u8::from(53.0 / 3.0 > bounds.mean));
+            misses[1] += f64::from(u8::from(53.0 / 3.0 * unit as f64 > bounds.mean));
         }
         let most = max_misses(4000.0);
         assert!(misses.iter().all(|misses| *misses <= most), "{deviation}: {misses:?}");
+        let sharp = misses.iter().all(|misses| *misses >= 0.03 * 4000.0);
+        assert!(sharp || numerator != FINE, "{deviation}: {misses:?}");
+    }
+}
+
+/// A noisy distance below 0 gives the bound of distance 0, which is the quantile of the noise.
+#[test]
+fn no_error_bound_is_below_the_quantile() {
+    let deviation = RationalDeviation::new(1 << 20, 1).unwrap();
+    let bounds_of = |noisy: i128| {
+        Certificate {
+            bits: 10,
+            marginals: vec![(AttributeSet::EMPTY, Vec::new())],
+            each: deviation,
+            sum: deviation,
+            distances: vec![noisy],
+            sum_of_distances: noisy,
+        }
+        .bounds(None)
+    };
+    let (below, zero, above) = (bounds_of(-1 << 22), bounds_of(0), bounds_of(1 << 10));
+    assert_eq!(below, zero);
+    for (bound, more) in [(zero.each[0], above.each[0]), (zero.mean, above.mean)] {
+        assert!(bound > 1.64 * 1024.0 && bound < 1.65 * 1024.0, "{bound}");
+        assert!(more > bound + 0.999 && more < bound + 1.001, "{more}");
     }
 }
 

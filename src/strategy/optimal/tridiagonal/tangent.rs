@@ -81,17 +81,27 @@ struct Sweep<'a> {
     sums: &'a mut Tangent,
 }
 
+impl Sweep<'_> {
+    /// Returns ρ_i², m_i and p_{i−1}, the last two with their derivatives.
+    #[inline(always)]
+    fn step(&self, i: usize) -> (f64, (f64, f64), (f64, f64)) {
+        let query = match i {
+            0 => (0.0, 0.0),
+            _ => (self.queries[i - 1], self.direction.queries[i - 1]),
+        };
+        (self.recurrence.squared_factors()[i], (self.cells[i], self.direction.cells[i]), query)
+    }
+}
+
 impl Loops for Sweep<'_> {
     #[inline(always)]
     fn run(self) {
         let n = self.cells.len();
-        let factors = self.recurrence.squared_factors();
         let (t, w) = (&self.shifts, &self.weights);
         let (mut sigma, mut change) = ([self.cells[0]; LANES], [self.direction.cells[0]; LANES]);
         self.stored[0] = (sigma, change);
         for i in 1..n {
-            let (p, dp) = (self.queries[i - 1], self.direction.queries[i - 1]);
-            let (m, dm, factor) = (self.cells[i], self.direction.cells[i], factors[i]);
+            let (factor, (m, dm), (p, dp)) = self.step(i);
             for l in 0..LANES {
                 let inverse = 1.0 / (1.0 + t[l] * p * sigma[l]);
                 change[l] =
@@ -104,11 +114,7 @@ impl Loops for Sweep<'_> {
             ([self.queries[n - 1]; LANES], [self.direction.queries[n - 1]; LANES]);
         for i in (0..n).rev() {
             let (sigma, change) = &self.stored[i];
-            let (m, dm, factor) = (self.cells[i], self.direction.cells[i], factors[i]);
-            let (p, dp) = match i {
-                0 => (0.0, 0.0),
-                _ => (self.queries[i - 1], self.direction.queries[i - 1]),
-            };
+            let (factor, (m, dm), (p, dp)) = self.step(i);
             let (mut e, mut v) = ([0.0; LANES], [0.0; LANES]);
             for l in 0..LANES {
                 let inverse = 1.0 / (1.0 + t[l] * sigma[l] * kappa[l]);
