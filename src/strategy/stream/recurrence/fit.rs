@@ -2,10 +2,11 @@
 
 use ndarray::Array2;
 
+use super::columns::Columns;
 use super::knots::Knots;
 use super::objective::{Errors, Goal, unit_factor};
 use super::patterns::Blocks;
-use super::{Certified, Recurrence, single};
+use super::{Certified, Recurrence};
 use crate::error::{Error, Result};
 use crate::progress::goes_on;
 use crate::strategy::{Objective, Participation, Problem, QuasiNewton, SmoothFunction, Status};
@@ -36,7 +37,7 @@ const MIN_WEIGHT: f64 = 1e-4;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FitOptions {
     /// Maximum number of iterations of a minimisation. There is one for the mean, and four for
-    /// objectives with the maximum. Default 120.
+    /// objectives with the maximum. Default 500.
     pub max_iterations: usize,
     /// Stop when ten iterations lower the error by at most this share. Default 1e-5.
     pub tolerance: f64,
@@ -44,7 +45,7 @@ pub struct FitOptions {
 
 impl Default for FitOptions {
     fn default() -> Self {
-        FitOptions { max_iterations: 120, tolerance: 1e-5 }
+        FitOptions { max_iterations: 500, tolerance: 1e-5 }
     }
 }
 
@@ -73,9 +74,9 @@ pub struct RecurrenceFit {
 /// coefficients as they are returned.
 ///
 /// *Workloads*: prefix sums over one attribute, with decay or learning rates, up to 4096 steps.
-/// *Participation*: single and fixed epochs. *Cost*: O(nN³) per iteration for one participation,
-/// otherwise O(n²(N + kp)) with p ≈ 30 products of two linear systems, and 4n² numbers of memory.
-/// The result is computed in O(n²(N + k)). Deterministic.
+/// *Participation*: single and fixed epochs. *Cost*: O(nN²(N + kp)) per iteration, with p ≈ 30
+/// products of two linear systems for several epochs. The sensitivity and the errors of the result
+/// are computed in O(n²(N + k²)), with n² numbers of memory. Deterministic.
 ///
 /// # Errors
 /// Another workload or participation, no or too many buffers or steps, or invalid options.
@@ -122,7 +123,7 @@ pub fn fit_recurrence(
                 "{buffers} buffers, max_iterations {}, tolerance {}",
                 options.max_iterations, options.tolerance
             ),
-            "use e.g. 4 buffers, 120 iterations and tolerance 1e-5",
+            "use e.g. 4 buffers, 500 iterations and tolerance 1e-5",
         ));
     }
     let errors = Errors::new(count, n / count, factors, gains);
@@ -212,11 +213,7 @@ struct Loss<'a> {
 impl SmoothFunction for Loss<'_> {
     fn evaluate(&self, x: &[f64]) -> Result<(f64, Vec<f64>)> {
         let form = self.knots.form(x);
-        let evaluated = match self.errors.count {
-            1 => single::evaluate(self.errors, &form, self.goal),
-            _ => self.errors.evaluate(&form, self.goal),
-        };
-        Ok(match evaluated {
+        Ok(match self.errors.evaluate(&form, self.goal) {
             Some((value, gradient)) => (value, self.knots.gradient(&form, &gradient)),
             None => (f64::INFINITY, vec![0.0; x.len()]),
         })
@@ -261,9 +258,10 @@ fn recurrence(errors: &Errors, knots: &Knots, x: &[f64]) -> Result<Recurrence> {
     let (k, b) = (errors.count, errors.period);
     let mut form = knots.form(x);
     let n = form.steps();
-    let matrix = form.matrix::<false>();
+    let columns = Columns::new(&form, k, b);
     let last = errors.last.borrow().0.clone();
-    let above = errors.coupling(&matrix, &form.diagonal, last, ORTHOGONALITY).ok_or_else(failed)?;
+    let above =
+        errors.coupling(&columns, &form.diagonal, last, ORTHOGONALITY).ok_or_else(failed)?;
     let coupling = Blocks::symmetric(k, b, &above, 1.0);
     let inverse = errors.inverse_coupling(&coupling).ok_or_else(failed)?;
     let mut taps = Array2::zeros((k - 1, n));

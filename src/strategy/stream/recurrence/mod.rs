@@ -20,13 +20,14 @@
 //! orthogonal, which costs nothing at the optimum (docs/participation.md) and makes the sensitivity
 //! a smooth function.
 
+mod answers;
+mod columns;
 mod fit;
 mod gmres;
 mod knots;
 mod objective;
 mod patterns;
 mod semiseparable;
-mod single;
 
 use ndarray::Array2;
 
@@ -34,7 +35,6 @@ use crate::error::{Error, Result};
 use crate::strategy::participation::pattern_sensitivity;
 use crate::workload::Workload;
 pub use fit::{FitOptions, RecurrenceFit, fit_recurrence};
-use patterns::Blocks;
 use semiseparable::{Semiseparable, add, dot};
 
 /// The coefficients of a recurrence with N buffers for k epochs of b steps, n = kb.
@@ -176,18 +176,24 @@ impl Recurrence {
                 add(&mut row[..n], -self.taps[[g - 1, t]], earlier);
             }
         }
-        let ones = Blocks::symmetric(k, b, &vec![0.0; k * (k - 1) / 2 * b], 1.0);
-        let gram = ones.gram_of_columns(&matrix);
-        (0..b)
-            .map(|c| {
-                let mut block = gram.block(c);
+        let mut gram = vec![Array2::<f64>::zeros((k, k)); b];
+        for row in matrix.chunks_exact(n) {
+            for (c, block) in gram.iter_mut().enumerate() {
                 for ((g, h), x) in block.indexed_iter_mut() {
-                    *x /= self.scale[c + g * b] * self.scale[c + h * b];
+                    *x += row[c + g * b] * row[c + h * b];
                 }
-                let found = pattern_sensitivity(block.view())?;
-                Ok(Certified { lower: found.lower, upper: found.upper })
-            })
-            .collect()
+            }
+        }
+        for (c, block) in gram.iter_mut().enumerate() {
+            for ((g, h), x) in block.indexed_iter_mut() {
+                *x /= self.scale[c + g * b] * self.scale[c + h * b];
+            }
+        }
+        let bounds = |block: Array2<f64>| {
+            let found = pattern_sensitivity(block.view())?;
+            Ok(Certified { lower: found.lower, upper: found.upper })
+        };
+        gram.into_iter().map(bounds).collect()
     }
 
     /// Returns the variances of the answers to the queries of a workload, `‖w_q C⁻¹‖²`.

@@ -15,10 +15,12 @@ use std::cell::RefCell;
 
 use ndarray::Array2;
 
+use super::answers::Answers;
+use super::columns::Columns;
 use super::gmres;
-use super::patterns::{Blocks, pairs};
-use super::semiseparable::{Semiseparable, add, dot};
-use matmech_linalg::{self as linalg, Loops, Wide};
+use super::patterns::Blocks;
+use super::semiseparable::Semiseparable;
+use matmech_linalg as linalg;
 
 /// Maximum number of products of one linear system.
 const MAX_PRODUCTS: usize = 120;
@@ -90,20 +92,23 @@ impl Errors {
 
     /// Returns the reciprocals of `d_s d_t` of the pairs of steps of the patterns.
     fn pivots(&self, diagonal: &[f64]) -> Vec<f64> {
-        let b = self.period;
-        pairs(self.count)
-            .flat_map(|(g, h)| (0..b).map(move |c| (g * b + c, h * b + c)))
-            .map(|(s, t)| 1.0 / (diagonal[s] * diagonal[t]))
-            .collect()
+        let mut pivots = Vec::with_capacity(self.count * (self.count - 1) / 2 * self.period);
+        for c in 0..self.period {
+            for s in (c..diagonal.len()).step_by(self.period) {
+                let later = diagonal.iter().skip(s).step_by(self.period).skip(1);
+                pivots.extend(later.map(|d| 1.0 / (d * diagonal[s])));
+            }
+        }
+        pivots
     }
 
     /// Returns the entries of S above the diagonal that make the columns of a pattern orthogonal.
     ///
-    /// `matrix` is C₀. The root mean square of the inner products of columns s and t divided by
-    /// `d_s d_t` is at most `tolerance`. `None` if the linear system is not solved.
+    /// The root mean square of the inner products of columns s and t of C₀ divided by `d_s d_t` is
+    /// at most `tolerance`. `None` if the linear system is not solved.
     pub fn coupling(
         &self,
-        matrix: &[f64],
+        columns: &Columns,
         diagonal: &[f64],
         start: Vec<f64>,
         tolerance: f64,
@@ -113,8 +118,8 @@ impl Errors {
         }
         let pivots = self.pivots(diagonal);
         let products = |above: &[f64], one: f64| -> Vec<f64> {
-            let blocks = self.blocks(above, one).gram_of_columns(matrix);
-            blocks.above().iter().zip(&pivots).map(|(x, w)| x * w).collect()
+            let gram = columns.gram(&self.blocks(above, one));
+            gram.above().iter().zip(&pivots).map(|(x, w)| x * w).collect()
         };
         let zeros = vec![0.0; start.len()];
         let right: Vec<f64> = products(&zeros, 1.0).iter().map(|x| -x).collect();
@@ -122,17 +127,34 @@ impl Errors {
         gmres::solve(|x| products(x, 0.0), &right, start, tolerance, MAX_PRODUCTS)
     }
 
-    /// Solves the transposed system: Y above the diagonal such that the entries of `C₀ Y C₀ᵀ`
-    /// between different steps of a pattern are `right`.
-    fn dual(&self, matrix: &[f64], diagonal: &[f64], right: &[f64]) -> Option<Vec<f64>> {
-        let pivots = self.pivots(diagonal);
-        let scaled =
-            |x: &[f64]| -> Vec<f64> { x.iter().zip(&pivots).map(|(x, w)| x * w).collect() };
-        let right = scaled(right);
+    /// Returns the derivative by the Gram matrix of C up to scale: M with given diagonals and such
+    /// that the derivative by S is zero.
+    ///
+    /// The entries of `C₀ M C₀ᵀ` between different steps of a pattern are those of `-by_coupling`.
+    /// `None` if the linear system is not solved.
+    fn dual(&self, form: &Semiseparable, by_cost: &[f64], by_coupling: &Blocks) -> Option<Blocks> {
+        let reversed = Columns::new(&form.reversed(), self.count, self.period);
+        let pivots = self.pivots(&form.diagonal);
+        let images = |dual: Blocks| reversed.gram(&dual.reversed()).reversed().above();
+        let with_diagonal = |mut dual: Blocks| {
+            for (c, cost) in by_cost.iter().enumerate() {
+                (0..self.count).for_each(|g| dual.row_mut(c, g)[g] = *cost);
+            }
+            dual
+        };
+        let known = images(with_diagonal(Blocks::zeros(self.count, self.period)));
+        let right: Vec<f64> = (known.iter().zip(by_coupling.above()).zip(&pivots))
+            .map(|((x, s), w)| -(x + s) * w)
+            .collect();
         let tolerance = ADJOINT_TOLERANCE * right.iter().map(|x| x * x).sum::<f64>().sqrt();
         let start = self.last.borrow().1.clone();
-        let products = |y: &[f64]| scaled(&self.blocks(y, 0.0).gram_of_rows(matrix).above());
-        gmres::solve(products, &right, start, tolerance, MAX_PRODUCTS)
+        let apply = |y: &[f64]| -> Vec<f64> {
+            images(self.blocks(y, 0.0)).iter().zip(&pivots).map(|(x, w)| x * w).collect()
+        };
+        let above = gmres::solve(apply, &right, start, tolerance, MAX_PRODUCTS)?;
+        let dual = with_diagonal(self.blocks(&above, 0.0));
+        self.last.borrow_mut().1 = above;
+        Some(dual)
     }
 
     /// Returns S⁻¹, unless S is not positive definite.
@@ -142,92 +164,39 @@ impl Errors {
         Some(Blocks::of(self.count, &inverses?))
     }
 
-    /// Returns the logarithm of the objective and its derivatives by C₀. O(n²(N + k)) per product
-    /// of the linear systems.
+    /// Returns the logarithm of the objective and its derivatives by C₀. O(nkN²) per product of the
+    /// linear systems, and O(nN²(N + k)).
     ///
     /// `None` outside the domain: S is not positive definite, or numbers overflow.
     pub fn evaluate(&self, form: &Semiseparable, goal: Goal) -> Option<(f64, Semiseparable)> {
         let (k, b, n) = (self.count, self.period, form.steps());
-        let matrix = form.matrix::<false>();
+        let columns = Columns::new(form, k, b);
         let start = self.last.borrow().0.clone();
-        let above = self.coupling(&matrix, &form.diagonal, start, ORTHOGONALITY)?;
+        let above = self.coupling(&columns, &form.diagonal, start, ORTHOGONALITY)?;
         let coupling = self.blocks(&above, 1.0);
         let inverse = self.inverse_coupling(&coupling)?;
-        let gram = coupling.gram_of_columns(&matrix);
-        let scale: Vec<f64> =
-            (0..b).map(|c| (0..k).map(|g| gram.entry(g, g, c)).sum::<f64>().sqrt()).collect();
-        let mut answers = form.matrix::<true>();
-        Wide::detect().run(Accumulate { workload: self, scale: &scale, rows: &mut answers });
-        let (images, errors) = inverse.images(&answers);
+        let gram = columns.gram(&coupling);
+        let scale: Vec<f64> = (0..b).map(|c| gram.block(c).diag().sum().sqrt()).collect();
+        let answers = Answers::new(self, form, &scale, &inverse);
+        let errors = answers.variances();
         if !errors.iter().all(|e| *e > 0.0 && e.is_finite()) {
             return None;
         }
         let (value, by_errors) = goal.value(&errors);
-        let by_inverse = Blocks::weighted_gram(k, b, &answers, &by_errors);
+        let mut gradient = Semiseparable::zeros(n, form.rates.len());
+        let (by_inverse, by_scale) = answers.add_gradient(&by_errors, &mut gradient);
+        let by_cost: Vec<f64> = (0..b)
+            .map(|c| by_scale.iter().skip(c).step_by(b).sum::<f64>() / (2.0 * scale[c]))
+            .collect();
         let by_coupling = |c| {
             let inverse = inverse.block(c);
             -inverse.dot(&by_inverse.block(c)).dot(&inverse)
         };
         let by_coupling = Blocks::of(k, &(0..b).map(by_coupling).collect::<Vec<_>>());
-        drop(answers);
-
-        let mut gradient = Semiseparable::zeros(n, form.rates.len());
-        let (mut by_scale, mut sums) = (vec![0.0; n], vec![0.0; n]);
-        form.add_gradient::<true>(&mut gradient, |t, columns, row, derivative| {
-            let sums = &mut sums[columns.clone()];
-            let factor = self.factors.get(t + 1).copied().unwrap_or(0.0);
-            let (weight, gain) = (2.0 * by_errors[t], self.gains[t]);
-            let image = &images[t * n..][columns];
-            for ((sum, d), image) in sums.iter_mut().zip(derivative.iter_mut()).zip(image) {
-                *sum = weight * image + factor * *sum;
-                *d = gain * scale[t % b] * *sum;
-            }
-            by_scale[t] += gain * dot(sums, row);
-        });
-        drop(images);
-
-        let mut dual = Blocks::zeros(k, b);
-        let by_cost: Vec<f64> = (0..b)
-            .map(|c| by_scale.iter().skip(c).step_by(b).sum::<f64>() / (2.0 * scale[c]))
-            .collect();
-        (0..k).for_each(|g| dual.entries_mut(g, g).copy_from_slice(&by_cost));
-        if k > 1 {
-            let mut right = dual.gram_of_rows(&matrix).above();
-            right.iter_mut().zip(by_coupling.above()).for_each(|(x, s)| *x = -*x - s);
-            let multipliers = self.dual(&matrix, &form.diagonal, &right)?;
-            dual = self.blocks(&multipliers, 0.0);
-            (0..k).for_each(|g| dual.entries_mut(g, g).copy_from_slice(&by_cost));
-            *self.last.borrow_mut() = (above, multipliers);
-        }
-        let by_matrix = coupling.two_sided(&matrix, &dual);
-        drop(matrix);
-        form.add_gradient::<false>(&mut gradient, |t, columns, _, derivative| {
-            derivative.iter_mut().zip(&by_matrix[t * n..][columns]).for_each(|(d, x)| *d = 2.0 * x);
-        });
+        let dual = self.dual(form, &by_cost, &by_coupling)?;
+        self.last.borrow_mut().0 = above;
+        columns.add_gradient(&coupling, &dual, &mut gradient);
         value.is_finite().then_some((value.ln(), gradient))
-    }
-}
-
-/// Turns the rows of `C₀⁻¹` into those of U.
-struct Accumulate<'a> {
-    workload: &'a Errors,
-    scale: &'a [f64],
-    rows: &'a mut [f64],
-}
-
-impl Loops for Accumulate<'_> {
-    #[inline(always)]
-    fn run(self) {
-        let n = self.workload.gains.len();
-        for t in 0..n {
-            let (before, rest) = self.rows.split_at_mut(t * n);
-            let row = &mut rest[..=t];
-            let scale = self.workload.gains[t] * self.scale[t % self.scale.len()];
-            row.iter_mut().for_each(|x| *x *= scale);
-            if t > 0 {
-                add(row, self.workload.factors[t], &before[(t - 1) * n..][..t]);
-            }
-        }
     }
 }
 

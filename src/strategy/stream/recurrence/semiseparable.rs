@@ -1,11 +1,8 @@
-//! Semiseparable lower triangular matrices, their inverses and derivatives.
+//! Semiseparable lower triangular matrices and their inverses.
 
-use ndarray::Array2;
+use ndarray::{Array2, Axis};
 
 use matmech_linalg::{Loops, Wide};
-
-/// Number of columns whose derivatives are computed together.
-const PANEL: usize = 64;
 
 /// Number of partial sums of an inner product.
 const LANES: usize = 8;
@@ -47,54 +44,23 @@ impl Semiseparable {
         Wide::detect().run(Forward::<INVERSE> {
             matrix: self,
             decays: &self.decays(),
-            first: 0,
-            width: n,
             out: &mut out,
-            states: None,
         });
         out
     }
 
-    /// Adds the derivative of `Σ_ts D_ts M_ts` to `gradient`, where M is the matrix or its inverse.
-    ///
-    /// `derivative(t, columns, row, d)` writes the entries of row t of D into d and may read those
-    /// of M, `row`. It is called for groups of columns, each with t descending from n − 1 to the
-    /// first column of the group. Entries above the diagonal are ignored. O(n²N).
-    pub fn add_gradient<const INVERSE: bool>(
-        &self,
-        gradient: &mut Semiseparable,
-        mut derivative: impl FnMut(usize, std::ops::Range<usize>, &[f64], &mut [f64]),
-    ) {
-        let n = self.steps();
-        let decays = self.decays();
-        for first in (0..n).step_by(PANEL) {
-            let width = PANEL.min(n - first);
-            let rows = n - first;
-            let mut out = vec![0.0; rows * width];
-            let mut states = vec![0.0; rows * width * decays.len()];
-            let mut derivatives = vec![0.0; rows * width];
-            Wide::detect().run(Forward::<INVERSE> {
-                matrix: self,
-                decays: &decays,
-                first,
-                width,
-                out: &mut out,
-                states: Some(&mut states),
-            });
-            let both = out.chunks_exact(width).zip(derivatives.chunks_exact_mut(width));
-            for (t, (row, d)) in both.enumerate().rev() {
-                derivative(first + t, first..first + width, row, d);
-            }
-            Wide::detect().run(Backward::<INVERSE> {
-                matrix: self,
-                decays: &decays,
-                first,
-                width,
-                out: &out,
-                states: &states,
-                derivatives: &derivatives,
-                gradient,
-            });
+    /// Returns `JMᵀJ` for the matrix M and J that reverses the order of the steps.
+    pub fn reversed(&self) -> Self {
+        let reversed = |matrix: &Array2<f64>| {
+            let mut matrix = matrix.clone();
+            matrix.invert_axis(Axis(0));
+            matrix
+        };
+        Semiseparable {
+            rates: self.rates.clone(),
+            input: reversed(&self.output),
+            output: reversed(&self.input),
+            diagonal: self.diagonal.iter().rev().copied().collect(),
         }
     }
 
@@ -126,115 +92,41 @@ pub(super) fn dot(x: &[f64], y: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
-/// The recurrence on unit vectors, one per column of a group.
+/// The recurrence on unit vectors, one per column.
 struct Forward<'a, const INVERSE: bool> {
     matrix: &'a Semiseparable,
     decays: &'a [f64],
-    /// The first column of the group.
-    first: usize,
-    /// The number of columns.
-    width: usize,
-    /// The rows from `first` on.
     out: &'a mut [f64],
-    /// The states before every step, rows × N × columns.
-    states: Option<&'a mut [f64]>,
 }
 
 impl<const INVERSE: bool> Loops for Forward<'_, INVERSE> {
     #[inline(always)]
-    fn run(mut self) {
-        let (m, width) = (self.matrix, self.width);
-        let buffers = self.decays.len();
-        let mut state = vec![0.0; buffers * width];
-        for (i, row) in self.out.chunks_exact_mut(width).enumerate() {
-            let t = self.first + i;
-            if let Some(states) = &mut self.states {
-                states[i * state.len()..][..state.len()].copy_from_slice(&state);
-            }
-            let active = width.min(i + 1);
-            let row = &mut row[..active];
+    fn run(self) {
+        let (m, n) = (self.matrix, self.matrix.steps());
+        let mut state = vec![0.0; self.decays.len() * n];
+        for (t, row) in self.out.chunks_exact_mut(n).enumerate() {
+            let row = &mut row[..=t];
             let sign = if INVERSE { -1.0 } else { 1.0 };
-            for j in 0..buffers {
-                add(row, sign * m.output[[t, j]], &state[j * width..][..active]);
+            for (j, state) in state.chunks_exact(n).enumerate() {
+                add(row, sign * m.output[[t, j]], &state[..=t]);
             }
             if INVERSE {
-                if i < width {
-                    row[i] += 1.0;
-                }
+                row[t] += 1.0;
                 let pivot = 1.0 / m.diagonal[t];
                 row.iter_mut().for_each(|y| *y *= pivot);
-            } else if i < width {
-                row[i] += m.diagonal[t];
+            } else {
+                row[t] += m.diagonal[t];
             }
-            for j in 0..buffers {
-                let state = &mut state[j * width..][..active];
+            for (j, state) in state.chunks_exact_mut(n).enumerate() {
                 let (decay, gain) = (self.decays[j], self.decays[j] * m.input[[t, j]]);
                 if INVERSE {
                     for (x, y) in state.iter_mut().zip(row.iter()) {
                         *x = decay * *x + gain * y;
                     }
                 } else {
-                    state.iter_mut().for_each(|x| *x *= decay);
-                    if i < width {
-                        state[i] += gain;
-                    }
+                    state[..=t].iter_mut().for_each(|x| *x *= decay);
+                    state[t] += gain;
                 }
-            }
-        }
-    }
-}
-
-/// The adjoint of [`Forward`], from the last step to the first.
-struct Backward<'a, const INVERSE: bool> {
-    matrix: &'a Semiseparable,
-    decays: &'a [f64],
-    first: usize,
-    width: usize,
-    out: &'a [f64],
-    states: &'a [f64],
-    derivatives: &'a [f64],
-    gradient: &'a mut Semiseparable,
-}
-
-impl<const INVERSE: bool> Loops for Backward<'_, INVERSE> {
-    #[inline(always)]
-    fn run(self) {
-        let (m, width, gradient) = (self.matrix, self.width, self.gradient);
-        let buffers = self.decays.len();
-        // The derivative by the state after the current step.
-        let mut adjoint = vec![0.0; buffers * width];
-        let mut by_sum = vec![0.0; width];
-        let rows = self.out.chunks_exact(width).zip(self.derivatives.chunks_exact(width));
-        for (i, (row, derivative)) in rows.enumerate().rev() {
-            let t = self.first + i;
-            // The derivative by Σ_j H_tj x_j, up to the sign.
-            by_sum.copy_from_slice(derivative);
-            if INVERSE {
-                for j in 0..buffers {
-                    let adjoint = &adjoint[j * width..][..width];
-                    add(&mut by_sum, self.decays[j] * m.input[[t, j]], adjoint);
-                    gradient.input[[t, j]] += self.decays[j] * dot(adjoint, row);
-                }
-                let pivot = 1.0 / m.diagonal[t];
-                by_sum.iter_mut().for_each(|x| *x *= pivot);
-                gradient.diagonal[t] -= dot(&by_sum, row);
-            } else if i < width {
-                for j in 0..buffers {
-                    gradient.input[[t, j]] += self.decays[j] * adjoint[j * width + i];
-                }
-                gradient.diagonal[t] += by_sum[i];
-            }
-            let sign = if INVERSE { -1.0 } else { 1.0 };
-            let states = &self.states[i * adjoint.len()..][..adjoint.len()];
-            for j in 0..buffers {
-                let state = &states[j * width..][..width];
-                let adjoint = &mut adjoint[j * width..][..width];
-                gradient.output[[t, j]] += sign * dot(&by_sum, state);
-                let (decay, gain) = (self.decays[j], sign * m.output[[t, j]]);
-                for (x, y) in adjoint.iter_mut().zip(&by_sum) {
-                    *x = decay * *x + gain * y;
-                }
-                gradient.rates[j] -= dot(adjoint, state);
             }
         }
     }

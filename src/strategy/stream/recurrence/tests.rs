@@ -6,8 +6,10 @@ use ndarray::{Array1, Array2, Axis};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
+use super::columns::Columns;
 use super::knots::Knots;
 use super::objective::{Errors, Goal};
+use super::patterns::Blocks;
 use super::*;
 use crate::strategy::participation::{self, epochs};
 use crate::strategy::{Objective, Optimal, Participation, Problem, StrategySelector};
@@ -167,6 +169,71 @@ fn contributions_do_not_exceed_the_squared_sensitivity() {
     }
 }
 
+/// The matrix with the blocks of the patterns, and zeros between patterns.
+fn dense(blocks: &Blocks) -> Array2<f64> {
+    let (n, b) = (blocks.count * blocks.period, blocks.period);
+    Array2::from_shape_fn((n, n), |(s, t)| match s % b == t % b {
+        true => blocks.block(s % b)[[s / b, t / b]],
+        false => 0.0,
+    })
+}
+
+/// Oracle: dense algebra from the definitions.
+#[test]
+fn blocks_in_linear_time_match_dense_algebra() {
+    let mut rng = ChaCha20Rng::seed_from_u64(29);
+    for (n, buffers, count) in [(1, 1, 1), (9, 2, 1), (24, 3, 4), (30, 2, 2), (7, 2, 7)] {
+        let b = n / count;
+        let form = random(n, buffers, count, 7).form();
+        let c0 = Array2::from_shape_vec((n, n), form.matrix::<false>()).unwrap();
+        let above: Vec<f64> =
+            (0..count * (count - 1) / 2 * b).map(|_| rng.random_range(-0.3..0.3)).collect();
+        let s = Blocks::symmetric(count, b, &above, 1.0);
+        assert_eq!(s.above(), above);
+        let near = |found: &Blocks, expected: &Array2<f64>| {
+            let size = expected.iter().fold(0.0f64, |top, x| top.max(x.abs()));
+            for ((s, t), x) in dense(found).indexed_iter().filter(|((s, t), _)| s % b == t % b) {
+                assert!((x - expected[[s, t]]).abs() <= 1e-12 * size, "{n} {count} {s} {t}");
+            }
+        };
+        near(&Columns::new(&form, count, b).gram(&s), &c0.t().dot(&dense(&s)).dot(&c0));
+        let rows = Columns::new(&form.reversed(), count, b).gram(&s.clone().reversed()).reversed();
+        near(&rows, &c0.dot(&dense(&s)).dot(&c0.t()));
+    }
+}
+
+/// Oracle: dense algebra from the definitions.
+#[test]
+fn the_objective_matches_dense_algebra() {
+    for (n, buffers, count) in [(1, 1, 1), (9, 2, 1), (24, 2, 4), (30, 3, 2), (5, 1, 5)] {
+        let b = n / count;
+        let gains: Vec<f64> = (0..n).map(|t| 1.0 + 0.2 * (t as f64).sin()).collect();
+        let mut factors = vec![0.95; n];
+        factors[0] = 0.0;
+        let errors = Errors::new(count, b, factors.clone(), gains.clone());
+        let mut form = random(n, buffers, count, 5).form();
+        form.output *= 0.3;
+        let c0 = Array2::from_shape_vec((n, n), form.matrix::<false>()).unwrap();
+        let columns = Columns::new(&form, count, b);
+        let start = vec![0.0; count * (count - 1) / 2 * b];
+        let above = errors.coupling(&columns, &form.diagonal, start, 1e-13).unwrap();
+        let s = dense(&Blocks::symmetric(count, b, &above, 1.0));
+        let gram = c0.t().dot(&s).dot(&c0);
+        let workload = Array2::from_shape_fn((n, n), |(t, i)| match i <= t {
+            true => gains[i] * factors[i + 1..=t].iter().product::<f64>(),
+            false => 0.0,
+        });
+        let scale = |i: usize| (0..count).map(|g| gram.diag()[i % b + g * b]).sum::<f64>().sqrt();
+        let scaled = &workload * &Array1::from_shape_fn(n, scale).insert_axis(Axis(0));
+        let answers = scaled.dot(&inverse(&c0));
+        let noise = linalg::spd_inverse(s.view()).unwrap();
+        let variances = answers.dot(&noise).dot(&answers.t()).diag().to_owned();
+        let mean = variances.sum() / n as f64;
+        let (value, _) = errors.evaluate(&form, Goal { share: 1.0, power: 1.0 }).unwrap();
+        assert_relative_eq!(value.exp(), mean, max_relative = 1e-7);
+    }
+}
+
 /// Oracle: central differences.
 #[test]
 fn the_gradient_matches_finite_differences() {
@@ -199,36 +266,6 @@ fn the_gradient_matches_finite_differences() {
                 let difference = (up - value(&moved)) / 2e-4;
                 assert!((g - difference).abs() <= 1e-5 * size, "{n} {count} {i} {g} {difference}");
             }
-        }
-    }
-}
-
-/// Oracle: the dense path for fixed epochs, with one epoch.
-#[test]
-fn one_participation_in_linear_time_matches_the_dense_objective() {
-    for (n, buffers) in [(1, 1), (9, 1), (70, 3)] {
-        let random = random(n, buffers, 1, 7);
-        let gains = (0..n).map(|t| 1.0 + 0.2 * (t as f64).sin()).collect();
-        let mut factors = vec![0.9; n];
-        factors[0] = 0.0;
-        let errors = Errors::new(1, n, factors, gains);
-        for share in [1.0, 0.3] {
-            let goal = Goal { share, power: 10.0 };
-            let form = random.form();
-            let (value, gradient) = single::evaluate(&errors, &form, goal).unwrap();
-            let (expected, dense) = errors.evaluate(&form, goal).unwrap();
-            assert_relative_eq!(value, expected, max_relative = 1e-12);
-            let near = |found: &[f64], dense: &[f64]| {
-                let size = dense.iter().fold(1e-3f64, |top, x| top.max(x.abs()));
-                assert_eq!(found.len(), dense.len());
-                for (x, y) in found.iter().zip(dense) {
-                    assert!((x - y).abs() <= 1e-11 * size, "{n} {x} {y}");
-                }
-            };
-            near(&gradient.rates, &dense.rates);
-            near(&gradient.diagonal, &dense.diagonal);
-            near(gradient.input.as_slice().unwrap(), dense.input.as_slice().unwrap());
-            near(gradient.output.as_slice().unwrap(), dense.output.as_slice().unwrap());
         }
     }
 }
