@@ -37,7 +37,7 @@ const MIN_WEIGHT: f64 = 1e-4;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FitOptions {
     /// Maximum number of iterations of a minimisation. There is one for the mean, and four for
-    /// objectives with the maximum. Default 500.
+    /// objectives with the maximum. Default 200.
     pub max_iterations: usize,
     /// Stop when ten iterations lower the error by at most this share. Default 1e-5.
     pub tolerance: f64,
@@ -45,7 +45,7 @@ pub struct FitOptions {
 
 impl Default for FitOptions {
     fn default() -> Self {
-        FitOptions { max_iterations: 500, tolerance: 1e-5 }
+        FitOptions { max_iterations: 200, tolerance: 1e-5 }
     }
 }
 
@@ -123,7 +123,7 @@ pub fn fit_recurrence(
                 "{buffers} buffers, max_iterations {}, tolerance {}",
                 options.max_iterations, options.tolerance
             ),
-            "use e.g. 4 buffers, 500 iterations and tolerance 1e-5",
+            "use e.g. 4 buffers, 200 iterations and tolerance 1e-5",
         ));
     }
     let errors = Errors::new(count, n / count, factors, gains);
