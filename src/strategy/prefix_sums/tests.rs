@@ -5,7 +5,7 @@ use matmech_linalg as linalg;
 use ndarray::Array2;
 
 use super::*;
-use crate::strategy::{Objective, Request};
+use crate::strategy::{Certificate, Objective, Request};
 use crate::test_support::gram as gram_of;
 
 /// All strategies of this module.
@@ -254,8 +254,10 @@ fn streamed_selections_have_the_error_of_their_gram_matrix() {
         let objective = if name.starts_with("chains") { "max" } else { "mean" };
         let problem = problem(&workload, objective, participation);
         let selection = select(name, &problem);
-        let certificate = selection.certificate.unwrap();
-        assert!(certificate.gap() > 0.0 && certificate.gap() < 0.2, "{name}: {certificate:?}");
+        assert_eq!(selection.certificate.is_some(), name.starts_with("chains"));
+        for gap in selection.certificate.iter().map(Certificate::gap) {
+            assert!(gap > 0.0 && gap < 0.2, "{name}: {gap}");
+        }
         let error = problem.error(&selection.strategy).unwrap();
         assert_relative_eq!(selection.error, error, max_relative = 1e-6);
         assert!(selection.details.iter().any(|(key, _)| *key == "normals"));

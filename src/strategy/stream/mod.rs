@@ -134,6 +134,8 @@ struct Fitted {
     coefficients: Coefficients,
     status: Status,
     iterations: usize,
+    /// A lower bound on the objective, the total for `mean`, where the fit finds one.
+    bound: Option<(f64, Option<Proof>)>,
 }
 
 impl Stream {
@@ -148,6 +150,36 @@ impl Stream {
         buffers: usize,
         options: &StreamOptions,
     ) -> Result<Self> {
+        let solver = OptimalOptions { tolerance: options.tolerance, ..OptimalOptions::default() };
+        let fitted = Fitted::new(problem, form, buffers, options)?;
+        let (lower_bound, proof) = match (fitted.bound, form) {
+            (Some(bound), _) => bound,
+            (None, Form::Truncated) => {
+                let (bound, _, proof) = optimal::lower_bound_of_epochs(problem, &solver)?;
+                (bound, Some(proof))
+            }
+            (None, Form::Recurrence | Form::Chains) => {
+                let optimum = Optimal::new(solver)?.select_for(problem)?;
+                let Some(certificate) = optimum.certificate else {
+                    return Err(Error::bug("optimal strategy", "a certificate", "none"));
+                };
+                (certificate.lower_bound, optimum.proof)
+            }
+        };
+        let assessment = fitted.coefficients.assess(problem, lower_bound)?;
+        let Fitted { coefficients, status, iterations, .. } = fitted;
+        Ok(Stream { coefficients, assessment, proof, status, iterations })
+    }
+}
+
+impl Fitted {
+    /// Fits streaming noise with `buffers` exponentials or chains.
+    fn new(
+        problem: &Problem<'_>,
+        form: Form,
+        buffers: usize,
+        options: &StreamOptions,
+    ) -> Result<Self> {
         problem.check()?;
         if buffers == 0 {
             return Err(Error::bad_input(
@@ -157,26 +189,11 @@ impl Stream {
                 "write e.g. --buffers 4",
             ));
         }
-        let solver = OptimalOptions { tolerance: options.tolerance, ..OptimalOptions::default() };
-        let (fitted, lower_bound, proof) = match form {
-            Form::Chains => chains(problem, buffers, &solver)?,
-            Form::Recurrence => {
-                let fitted = recurrence(problem, buffers, options)?;
-                let optimum = Optimal::new(solver)?.select_for(problem)?;
-                let Some(certificate) = optimum.certificate else {
-                    return Err(Error::bug("optimal strategy", "a certificate", "none"));
-                };
-                (fitted, certificate.lower_bound, optimum.proof)
-            }
-            Form::Truncated => {
-                let fitted = truncated::fit(problem, buffers, options.max_iterations)?;
-                let (bound, _, proof) = optimal::lower_bound_of_epochs(problem, &solver)?;
-                (fitted, bound, Some(proof))
-            }
-        };
-        let assessment = fitted.coefficients.assess(problem, lower_bound)?;
-        let Fitted { coefficients, status, iterations } = fitted;
-        Ok(Stream { coefficients, assessment, proof, status, iterations })
+        match form {
+            Form::Chains => chains(problem, buffers, options.tolerance),
+            Form::Recurrence => recurrence(problem, buffers, options),
+            Form::Truncated => truncated::fit(problem, buffers, options.max_iterations),
+        }
     }
 }
 
@@ -189,16 +206,14 @@ fn recurrence(problem: &Problem<'_>, buffers: usize, options: &StreamOptions) ->
         coefficients: Coefficients::Recurrence(fit.recurrence),
         status: fit.status,
         iterations: fit.iterations,
+        bound: None,
     })
 }
 
-/// Fits chains, and returns the lower bound with its proof.
-fn chains(
-    problem: &Problem<'_>,
-    buffers: usize,
-    options: &OptimalOptions,
-) -> Result<(Fitted, f64, Option<Proof>)> {
-    let optimum = tridiagonal::solve(problem, options)?;
+/// Fits chains to the certified optimum.
+fn chains(problem: &Problem<'_>, buffers: usize, tolerance: f64) -> Result<Fitted> {
+    let options = OptimalOptions { tolerance, ..OptimalOptions::default() };
+    let optimum = tridiagonal::solve(problem, &options)?;
     let (Some(recurrence), Some(optimum)) = (problem.workload.recurrence(), optimum) else {
         return Err(Error::bad_input(
             "chains",
@@ -210,12 +225,12 @@ fn chains(
     };
     let chains = chains::fit(problem, &recurrence, &optimum, buffers)?;
     let certificate = optimum.certificate;
-    let fitted = Fitted {
+    Ok(Fitted {
         coefficients: Coefficients::Chains(chains),
         status: certificate.status,
         iterations: certificate.iterations,
-    };
-    Ok((fitted, certificate.lower_bound, Some(optimum.proof)))
+        bound: Some((certificate.lower_bound, Some(optimum.proof))),
+    })
 }
 
 #[cfg(test)]

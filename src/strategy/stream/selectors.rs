@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ndarray::Array2;
 
-use super::{Coefficients, Form, Stream, StreamOptions};
+use super::{Coefficients, Fitted, Form, StreamOptions};
 use crate::call::Call;
 use crate::error::Result;
 use crate::strategy::prefix_sums::select_gram;
@@ -14,7 +14,8 @@ use crate::strategy::{
 };
 use crate::workload::Gram;
 
-/// Streaming noise of one form ([`Stream::fit`]), selected as a strategy.
+/// Streaming noise of one form, selected as a strategy. With a certificate for chains;
+/// [`Stream::fit`](super::Stream::fit) computes one for every form.
 #[derive(Debug, Clone, Copy)]
 pub struct Streamed {
     /// The form.
@@ -62,28 +63,31 @@ impl StrategySelector for Streamed {
     }
 
     fn select_for(&self, problem: &Problem<'_>) -> Result<Selection> {
-        let stream = Stream::fit(problem, self.form, self.buffers, &StreamOptions::default())?;
-        let assessment = &stream.assessment;
+        let fitted = Fitted::new(problem, self.form, self.buffers, &StreamOptions::default())?;
+        let (coefficients, bound) = (fitted.coefficients, fitted.bound);
+        // Without a bound: the optimum is a strategy of its own, and takes longer than the fit.
+        let (lower_bound, proof) =
+            bound.map_or((None, None), |(bound, proof)| (Some(bound), proof));
+        let assessment = coefficients.assess(problem, lower_bound.unwrap_or(0.0))?;
         let unit = match problem.objective {
             Objective::Mean => problem.workload.count().as_f64(),
             Objective::Max | Objective::Balanced(_) => 1.0,
         };
         let error = unit * assessment.error;
-        let certificate = Certificate {
+        let certificate = lower_bound.map(|_| Certificate {
             lower_bound: (unit * assessment.lower_bound).min(error),
             upper_bound: error,
-            iterations: stream.iterations,
-            status: stream.status,
-        };
+            iterations: fitted.iterations,
+            status: fitted.status,
+        });
         let details = vec![
-            ("buffers", stream.coefficients.buffers() as f64),
-            ("normals", stream.coefficients.normals_per_step() as f64),
+            ("buffers", coefficients.buffers() as f64),
+            ("normals", coefficients.normals_per_step() as f64),
         ];
-        let proof = stream.proof;
-        let source = Source::of(stream.coefficients)?;
+        let source = Source::of(coefficients)?;
         let factor = StrategyFactor::from_gram_source(problem.workload.shape(), Arc::new(source));
         let strategy = Strategy::single(self.name(), factor);
-        Ok(Selection { strategy, error, certificate: Some(certificate), proof, details })
+        Ok(Selection { strategy, error, certificate, proof, details })
     }
 
     fn options(&self) -> &'static [&'static str] {

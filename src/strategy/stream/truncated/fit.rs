@@ -189,7 +189,7 @@ pub(in crate::strategy::stream) fn fit(
         }
     }
     let coefficients = Coefficients::Truncated(form.coefficients(&state.x)?);
-    Ok(Fitted { coefficients, status, iterations })
+    Ok(Fitted { coefficients, status, iterations, bound: None })
 }
 
 #[cfg(test)]
