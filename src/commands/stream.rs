@@ -62,8 +62,7 @@ pub fn stream(
     let form = form.unwrap_or_else(|| Form::of(problem));
     let stream = Stream::fit(problem, form, buffers, options)?;
     let seconds = started.elapsed().as_secs_f64();
-    let StreamAssessment { sensitivity, mean_error, max_error, error, lower_bound } =
-        stream.assessment;
+    let StreamAssessment { sensitivity, mean_error, max_error, error } = stream.assessment;
     let report = StreamReport {
         workload: problem.workload.name().to_string(),
         steps: stream.coefficients.steps(),
@@ -76,8 +75,8 @@ pub fn stream(
         mean_error,
         max_error,
         error,
-        lower_bound,
-        excess: stream.assessment.excess(),
+        lower_bound: stream.lower_bound,
+        excess: stream.excess(),
         buffers: stream.coefficients.buffers(),
         normals_per_step: stream.coefficients.normals_per_step(),
         draws_per_step: stream.coefficients.draws_per_step(),

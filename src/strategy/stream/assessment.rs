@@ -22,26 +22,16 @@ pub struct StreamAssessment {
     pub max_error: Option<f64>,
     /// The objective per query: the mean, the largest, or their combination.
     pub error: f64,
-    /// A lower bound on `error` for any strategy, streaming or not.
-    pub lower_bound: f64,
-}
-
-impl StreamAssessment {
-    /// Returns `error / lower_bound − 1`, an upper bound on the relative excess over the optimum.
-    pub fn excess(&self) -> f64 {
-        self.error / self.lower_bound - 1.0
-    }
 }
 
 impl Coefficients {
     /// Computes the sensitivity and the errors for a problem.
     ///
-    /// `lower_bound` is a lower bound on the objective for any strategy, the total for `mean`.
     /// Chains with one participation: O(n·N²). Otherwise O(n³), and the costs of the queries.
     ///
     /// # Errors
     /// Other steps than those of the workload, too many for a matrix, or a decomposition fails.
-    pub fn assess(&self, problem: &Problem<'_>, lower_bound: f64) -> Result<StreamAssessment> {
+    pub fn assess(&self, problem: &Problem<'_>) -> Result<StreamAssessment> {
         problem.check()?;
         let steps = problem.workload.cells();
         if problem.workload.shape() != [self.steps()] {
@@ -62,10 +52,8 @@ impl Coefficients {
             (objective, Some(largest)) => objective.of(total, largest, queries),
             (_, None) => return Err(self.too_large()),
         };
-        let lower_bound =
-            if problem.objective == Objective::Mean { lower_bound / queries } else { lower_bound };
         let mean_error = total / queries;
-        Ok(StreamAssessment { sensitivity, mean_error, max_error: largest, error, lower_bound })
+        Ok(StreamAssessment { sensitivity, mean_error, max_error: largest, error })
     }
 
     /// Returns the squared sensitivity under a participation.

@@ -28,8 +28,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{
-    Optimal, OptimalOptions, Participation, Problem, Proof, Status, StrategySelector, optimal,
-    tridiagonal,
+    Objective, Optimal, OptimalOptions, Participation, Problem, Proof, Status, StrategySelector,
+    optimal, tridiagonal,
 };
 use crate::error::{Error, Result};
 pub use assessment::StreamAssessment;
@@ -121,7 +121,9 @@ pub struct Stream {
     pub coefficients: Coefficients,
     /// The sensitivity and the errors of the coefficients.
     pub assessment: StreamAssessment,
-    /// The weights that prove the lower bound of the assessment.
+    /// A lower bound on the error of the assessment for any strategy, streaming or not.
+    pub lower_bound: f64,
+    /// The weights that prove the lower bound.
     pub proof: Option<Proof>,
     /// The status of the fit. The assessment holds for every status.
     pub status: Status,
@@ -166,9 +168,18 @@ impl Stream {
                 (certificate.lower_bound, optimum.proof)
             }
         };
-        let assessment = fitted.coefficients.assess(problem, lower_bound)?;
+        let assessment = fitted.coefficients.assess(problem)?;
+        let lower_bound = match problem.objective {
+            Objective::Mean => lower_bound / problem.workload.count().as_f64(),
+            Objective::Max | Objective::Balanced(_) => lower_bound,
+        };
         let Fitted { coefficients, status, iterations, .. } = fitted;
-        Ok(Stream { coefficients, assessment, proof, status, iterations })
+        Ok(Stream { coefficients, assessment, lower_bound, proof, status, iterations })
+    }
+
+    /// Returns `error / lower_bound − 1`, an upper bound on the relative excess over the optimum.
+    pub fn excess(&self) -> f64 {
+        self.assessment.error / self.lower_bound - 1.0
     }
 }
 

@@ -65,21 +65,25 @@ impl StrategySelector for Streamed {
     fn select_for(&self, problem: &Problem<'_>) -> Result<Selection> {
         let fitted = Fitted::new(problem, self.form, self.buffers, &StreamOptions::default())?;
         let (coefficients, bound) = (fitted.coefficients, fitted.bound);
-        // Without a bound: the optimum is a strategy of its own, and takes longer than the fit.
-        let (lower_bound, proof) =
-            bound.map_or((None, None), |(bound, proof)| (Some(bound), proof));
-        let assessment = coefficients.assess(problem, lower_bound.unwrap_or(0.0))?;
+        let assessment = coefficients.assess(problem)?;
         let unit = match problem.objective {
             Objective::Mean => problem.workload.count().as_f64(),
             Objective::Max | Objective::Balanced(_) => 1.0,
         };
         let error = unit * assessment.error;
-        let certificate = lower_bound.map(|_| Certificate {
-            lower_bound: (unit * assessment.lower_bound).min(error),
-            upper_bound: error,
-            iterations: fitted.iterations,
-            status: fitted.status,
-        });
+        // Without a bound: the optimum is another strategy, and takes longer than the fit.
+        let (certificate, proof) = match bound {
+            Some((lower_bound, proof)) => {
+                let certificate = Certificate {
+                    lower_bound: lower_bound.min(error),
+                    upper_bound: error,
+                    iterations: fitted.iterations,
+                    status: fitted.status,
+                };
+                (Some(certificate), proof)
+            }
+            None => (None, None),
+        };
         let details = vec![
             ("buffers", coefficients.buffers() as f64),
             ("normals", coefficients.normals_per_step() as f64),

@@ -1,15 +1,16 @@
 //! Banded factors and the logarithm of their error.
 
-use std::ops::Range;
+use ndarray::{Array1, Array2, ArrayView1};
 
-use ndarray::{Array2, ArrayView1, ArrayView2, Axis, Slice};
-
-use super::quasi_newton::SmoothFunction;
+use super::quasi_newton::{Metric, SmoothFunction};
+use super::{dense_error, recurrence_error};
 use crate::error::{Error, Result};
-use matmech_linalg as linalg;
+use crate::workload::{Recurrence, Workload};
+use matmech_linalg::SpdFactor;
 
-/// Number of rows of a block of a triangular matrix.
-const BLOCK: usize = 64;
+/// Addition to the diagonal of the curvature by the multipliers, relative to its mean. Windows that
+/// differ little have nearly the same derivative.
+const RIDGE: f64 = 1e-4;
 
 /// The parametrisation of banded strategies for one workload.
 ///
@@ -21,6 +22,8 @@ const BLOCK: usize = 64;
 pub(crate) struct BandedFactor {
     /// `WᵀW`.
     gram: Array2<f64>,
+    /// The recurrence with this Gram matrix, if there is one.
+    recurrence: Option<Recurrence>,
     bands: usize,
     separation: usize,
     count: usize,
@@ -40,15 +43,20 @@ struct Scaled {
 }
 
 impl BandedFactor {
-    /// Creates the parametrisation for a Gram matrix, steps × steps.
+    /// Creates the parametrisation for a workload.
+    ///
+    /// # Errors
+    /// The workload has too many cells for a dense Gram matrix.
     pub fn new(
-        gram: Array2<f64>,
+        workload: &Workload,
         bands: usize,
         separation: usize,
         count: usize,
         free_norms: bool,
-    ) -> Self {
-        BandedFactor { gram, bands, separation, count, free_norms }
+    ) -> Result<Self> {
+        let gram = workload.gram()?.to_dense()?;
+        let recurrence = workload.recurrence();
+        Ok(BandedFactor { gram, recurrence, bands, separation, count, free_norms })
     }
 
     /// Returns the number of steps.
@@ -136,6 +144,29 @@ impl BandedFactor {
         Scaled { columns, norms, squares, cost }
     }
 
+    /// Returns the approximate second derivative by the free multipliers, `Tᵀ diag(1/d) T` for
+    /// d = T(y, z), up to a factor.
+    fn curvature(&self, squares: &[f64], free: &[usize]) -> Array2<f64> {
+        let mut sums = vec![0.0];
+        sums.extend(squares.iter().scan(0.0, |sum, d| {
+            *sum += d.recip();
+            Some(*sum)
+        }));
+        // z is in the norms of all columns.
+        let range = |i: usize| match i < self.windows() {
+            true => (i, i + self.separation),
+            false => (0, self.steps()),
+        };
+        let mut curvature = Array2::from_shape_fn((free.len(), free.len()), |(i, j)| {
+            let ((first, end), (start, stop)) = (range(free[i]), range(free[j]));
+            let (first, end) = (first.max(start), end.min(stop));
+            if first < end { sums[end] - sums[first] } else { 0.0 }
+        });
+        let ridge = RIDGE * curvature.diag().mean().unwrap_or(0.0);
+        curvature.diag_mut().mapv_inplace(|x| x + ridge);
+        curvature
+    }
+
     /// Returns the factors that scale the columns of the entries to a squared sensitivity of 1.
     pub fn column_scales(&self, x: &[f64]) -> Vec<f64> {
         let scaled = self.scaled(x);
@@ -143,53 +174,11 @@ impl BandedFactor {
         squares.map(|(square, norm)| (square / scaled.cost).sqrt() / norm).collect()
     }
 
-    /// Returns `A⁻¹`, lower triangular. O(steps³) in matrix products.
-    fn inverse(&self, columns: &[Vec<f64>]) -> Array2<f64> {
-        let n = self.steps();
-        let mut factor: Array2<f64> = Array2::zeros((n, n));
-        for (j, column) in columns.iter().enumerate() {
-            column.iter().enumerate().for_each(|(i, &entry)| factor[[j + i, j]] = entry);
-        }
-        inverse_of_lower(factor.view())
-    }
-
-    /// Returns `A⁻ᵀ G A⁻¹`, block by block without the zeros above the diagonal of `A⁻¹`.
-    fn images(&self, inverse: &Array2<f64>) -> Array2<f64> {
-        let n = self.steps();
-        let (mut half, mut images) = (Array2::zeros((n, n)), Array2::zeros((n, n)));
-        for part in parts(n) {
-            let columns = block(inverse, part.start..n, part.clone());
-            let product = linalg::matmul(block(&self.gram, 0..n, part.start..n), columns);
-            half.slice_axis_mut(Axis(1), Slice::from(part)).assign(&product);
-        }
-        for part in parts(n) {
-            let columns = block(inverse, part.start..n, part.clone());
-            let product = linalg::matmul(columns.t(), block(&half, part.start..n, 0..n));
-            images.slice_axis_mut(Axis(0), Slice::from(part)).assign(&product);
-        }
-        images
-    }
-
-    /// Returns the entries `[j, j + i]` of `A⁻¹ S` in the band, column by column, for S symmetric.
-    fn band_of_product(&self, inverse: &Array2<f64>, images: &Array2<f64>) -> Vec<Vec<f64>> {
-        let n = self.steps();
-        let mut band = Vec::with_capacity(n);
-        for part in parts(n) {
-            let end = (part.end + self.bands).min(n);
-            let rows = block(inverse, part.clone(), 0..part.end);
-            let product = linalg::matmul(rows, block(images, 0..part.end, part.start..end));
-            for (row, j) in product.rows().into_iter().zip(part.clone()) {
-                band.push(row.iter().skip(j - part.start).take(self.length(j)).copied().collect());
-            }
-        }
-        band
-    }
-
     /// Returns `A⁻¹` and `A⁻ᵀ G A⁻¹` at the variables, with the factor of squared sensitivity 1.
     pub fn inverse_and_images(&self, x: &[f64]) -> (Array2<f64>, Array2<f64>) {
         let scaled = self.scaled(x);
-        let inverse = self.inverse(&scaled.columns) * scaled.cost.sqrt();
-        let images = self.images(&inverse);
+        let inverse = dense_error::inverse(&scaled.columns) * scaled.cost.sqrt();
+        let images = dense_error::images(&self.gram, &inverse);
         (inverse, images)
     }
 
@@ -216,21 +205,22 @@ impl BandedFactor {
 }
 
 impl SmoothFunction for BandedFactor {
-    /// `ln (tr(A⁻ᵀ G A⁻¹) · (Σy + kz))`. With `S = A⁻ᵀ G A⁻¹` the derivative of the trace by A is
-    /// `−2 (A⁻¹ S)ᵀ`.
+    const MEMORY: usize = 8;
+
+    /// `ln (tr(A⁻ᵀ G A⁻¹) · (Σy + kz))`.
     fn evaluate(&self, x: &[f64]) -> Result<(f64, Vec<f64>)> {
         let scaled = self.scaled(x);
-        let inverse = self.inverse(&scaled.columns);
-        let images = self.images(&inverse);
-        let error = images.diag().sum();
+        let (error, derivative) = match &self.recurrence {
+            Some(recurrence) => recurrence_error::evaluate(recurrence, &scaled.columns),
+            None => dense_error::evaluate(&self.gram, &scaled.columns),
+        };
         if !(error > 0.0 && error.is_finite() && scaled.cost > 0.0) {
             return Ok((f64::INFINITY, vec![0.0; x.len()]));
         }
-        let product = self.band_of_product(&inverse, &images);
         let mut gradient = Vec::with_capacity(x.len());
         let mut by_squares = Vec::with_capacity(self.steps());
         for (j, column) in scaled.columns.iter().enumerate() {
-            let by_column: Vec<f64> = product[j].iter().map(|entry| -2.0 * entry / error).collect();
+            let by_column: Vec<f64> = derivative[j].iter().map(|entry| entry / error).collect();
             let along: f64 = by_column.iter().zip(column).map(|(g, a)| g * a).sum();
             let square = scaled.squares[j];
             let scale = square.sqrt() / scaled.norms[j];
@@ -251,51 +241,30 @@ impl SmoothFunction for BandedFactor {
         }
         Ok(((error * scaled.cost).ln(), gradient))
     }
-}
 
-/// Returns the blocks of n rows or columns.
-fn parts(n: usize) -> impl Iterator<Item = Range<usize>> {
-    (0..n).step_by(BLOCK).map(move |start| start..(start + BLOCK).min(n))
-}
-
-/// Returns some rows and columns of a matrix.
-fn block(matrix: &Array2<f64>, rows: Range<usize>, columns: Range<usize>) -> ArrayView2<'_, f64> {
-    let mut view = matrix.view();
-    view.slice_axis_inplace(Axis(0), Slice::from(rows));
-    view.slice_axis_inplace(Axis(1), Slice::from(columns));
-    view
-}
-
-/// Returns the inverse of a lower triangular matrix, by halves.
-fn inverse_of_lower(factor: ArrayView2<'_, f64>) -> Array2<f64> {
-    let n = factor.nrows();
-    let mut inverse: Array2<f64> = Array2::zeros((n, n));
-    if n <= BLOCK {
-        for i in 0..n {
-            let mut row = vec![0.0; i + 1];
-            row[i] = 1.0;
-            for j in 0..i {
-                let entry = factor[[i, j]];
-                row.iter_mut()
-                    .zip(inverse.row(j).iter().take(j + 1))
-                    .for_each(|(x, y)| *x -= entry * y);
-            }
-            let pivot = factor[[i, i]];
-            inverse.row_mut(i).iter_mut().zip(row).for_each(|(x, y)| *x = y / pivot);
+    /// The logarithm of the error changes with the logarithms of d, and with entries relative to the
+    /// norm of their column, by about the same for all columns. O(n³/3) for the multipliers.
+    fn metric(&self, x: &[f64], free: &[bool]) -> Option<Metric> {
+        if !self.free_norms {
+            return None;
         }
-        return inverse;
+        let (entries, scaled) = (self.entries(), self.scaled(x));
+        let squares = scaled.norms.iter().zip(&scaled.squares);
+        let scales = squares.map(|(norm, square)| norm * norm / square);
+        let lengths = (0..self.steps()).map(|column| self.length(column));
+        let scales: Vec<(usize, f64)> = lengths.zip(scales).collect();
+        let free: Vec<usize> = (0..=self.windows()).filter(|i| free[entries + i]).collect();
+        let factor = SpdFactor::of(self.curvature(&scaled.squares, &free).view()).ok()?;
+        Some(Box::new(move |v| {
+            let (mut rest, multipliers) = v.split_at_mut(entries);
+            for (length, scale) in &scales {
+                let (column, after) = std::mem::take(&mut rest).split_at_mut(*length);
+                column.iter_mut().for_each(|x| *x *= scale);
+                rest = after;
+            }
+            let right: Array1<f64> = free.iter().map(|&i| multipliers[i]).collect();
+            free.iter().zip(factor.solve(&right)?).for_each(|(&i, x)| multipliers[i] = x);
+            Ok(())
+        }))
     }
-    let (top, bottom) = factor.split_at(Axis(0), n / 2);
-    let (first, _) = top.split_at(Axis(1), n / 2);
-    let (corner, second) = bottom.split_at(Axis(1), n / 2);
-    let (first, second) = (inverse_of_lower(first), inverse_of_lower(second));
-    let corner = linalg::matmul(corner, first.view());
-    let corner = linalg::matmul(second.view(), corner.view());
-    let (top, bottom) = inverse.view_mut().split_at(Axis(0), n / 2);
-    let (mut left, _) = top.split_at(Axis(1), n / 2);
-    left.assign(&first);
-    let (mut left, mut right) = bottom.split_at(Axis(1), n / 2);
-    left.assign(&corner.mapv(|x| -x));
-    right.assign(&second);
-    inverse
 }

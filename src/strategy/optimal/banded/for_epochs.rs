@@ -1,13 +1,21 @@
 //! The banded strategy of min-separation, for fixed epochs.
 
-use super::super::{Optimal, OptimalOptions};
+use std::sync::Arc;
+
+use super::fit::BandedFit;
 use crate::call::Call;
 use crate::error::{Error, Result};
-use crate::strategy::{Objective, Participation, Problem, Selection, StrategySelector};
+use crate::strategy::{
+    Objective, Optimal, Participation, Problem, Selection, Strategy, StrategyFactor,
+    StrategySelector,
+};
 use crate::workload::Gram;
 
-/// Tolerance of the fit.
-const TOLERANCE: f64 = 1e-6;
+/// Relative decrease of the error over 25 quasi-Newton steps at which the fit stops.
+const TOLERANCE: f64 = 1e-7;
+
+/// Maximum number of quasi-Newton steps.
+const MAX_STEPS: usize = 5000;
 
 /// The banded strategy with the smallest mean error under min-separation (BandMF), also for fixed
 /// epochs and for other objectives.
@@ -54,19 +62,18 @@ impl StrategySelector for BandedForEpochs {
             }
             other => other,
         };
-        let options = OptimalOptions { tolerance: TOLERANCE, ..OptimalOptions::default() };
-        let optimal =
-            Optimal { bands: self.bands, equal_norms: self.equal_norms, ..Optimal::new(options)? };
         let fitted = Problem { objective: Objective::Mean, participation, ..*problem };
-        let selection = optimal.select_for(&fitted)?;
-        let details = selection.details.iter().find(|(name, _)| *name == "bands");
-        let bands = details.map_or(1.0, |(_, bands)| *bands);
+        let mut fit = BandedFit::new(&fitted, self.bands, self.equal_norms, MAX_STEPS)?;
+        while fit.ended.is_none() && fit.advance(0.0)? > TOLERANCE {}
+        let strategy = Arc::new(fit.form.gram(fit.variables())?);
+        let factor = StrategyFactor::from_gram(problem.workload.shape(), strategy);
+        let strategy = Strategy::kronecker(self.name(), vec![factor])?;
         Ok(Selection {
-            error: problem.error(&selection.strategy)?,
+            error: problem.error(&strategy)?,
+            strategy,
             certificate: None,
             proof: None,
-            details: vec![("buffers", bands - 1.0), ("normals", 1.0)],
-            ..selection
+            details: vec![("buffers", fit.form.bands() as f64 - 1.0), ("normals", 1.0)],
         })
     }
 

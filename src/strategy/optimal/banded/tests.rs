@@ -54,10 +54,10 @@ fn all_bands_are_no_restriction() {
 /// Oracle: central differences.
 #[test]
 fn the_derivative_matches_central_differences() {
-    use super::quasi_newton::SmoothFunction as _;
-    let gram = Workload::parse("range:9").unwrap().gram().unwrap().to_dense().unwrap();
-    for free in [false, true] {
-        let form = BandedFactor::new(gram.clone(), 3, 4, 2, free);
+    for (workload, free) in [("range:9", false), ("range:9", true), ("momentum(rate=0.5):9", true)]
+    {
+        let workload = Workload::parse(workload).unwrap();
+        let form = BandedFactor::new(&workload, 3, 4, 2, free).unwrap();
         let x: Vec<f64> =
             form.start().iter().enumerate().map(|(i, x)| x * (1.2 + (i as f64).sin())).collect();
         let (_, gradient) = form.evaluate(&x).unwrap();
@@ -69,6 +69,64 @@ fn the_derivative_matches_central_differences() {
             };
             let difference = (at(1e-6) - at(-1e-6)) / 2e-6;
             assert!((difference - gradient[i]).abs() < 1e-6 * (1.0 + gradient[i].abs()), "{i}");
+        }
+    }
+}
+
+/// The two kernels agree, for windows of several blocks and at the last steps.
+#[test]
+fn recurrences_have_the_error_and_derivative_of_their_gram_matrix() {
+    for (workload, bands) in
+        [("prefix:150", 70), ("range:40", 3), ("decay(rate=0.9):33", 1), ("cdf:20", 20)]
+    {
+        let workload = Workload::parse(workload).unwrap();
+        let n = workload.cells();
+        let entry = |i: usize, j: usize| 1.0 / (1.0 + i as f64) + 0.1 * ((i + 3 * j) as f64).sin();
+        let columns: Vec<Vec<f64>> =
+            (0..n).map(|j| (0..bands.min(n - j)).map(|i| entry(i, j)).collect()).collect();
+        let gram = workload.gram().unwrap().to_dense().unwrap();
+        let (expected, by_entries) = dense_error::evaluate(&gram, &columns);
+        let (error, derivative) =
+            recurrence_error::evaluate(&workload.recurrence().unwrap(), &columns);
+        assert_relative_eq!(error, expected, max_relative = 1e-11);
+        let scale = by_entries.iter().flatten().fold(0.0, |m, x| f64::max(m, x.abs()));
+        for (x, y) in derivative.iter().flatten().zip(by_entries.iter().flatten()) {
+            assert!((x - y).abs() < 1e-10 * scale, "{x} {y}");
+        }
+        assert!(derivative.iter().zip(&columns).all(|(a, b)| a.len() == b.len()));
+    }
+}
+
+/// The metric inverts `Tᵀ diag(1/d) T` on the free multipliers, with T from its definition.
+#[test]
+fn the_metric_inverts_the_curvature_by_the_free_multipliers() {
+    let (n, bands, separation, count) = (9, 3, 4, 2);
+    let workload = Workload::parse("prefix:9").unwrap();
+    let form = BandedFactor::new(&workload, bands, separation, count, true).unwrap();
+    let x: Vec<f64> = form.start().iter().enumerate().map(|(i, x)| x * (1.0 + i as f64)).collect();
+    let windows = n - separation + 1;
+    let (entries, multipliers) = x.split_at(form.entries());
+    let contains = |i: usize, w: usize| (w == windows || (w..w + separation).contains(&i)) as u8;
+    let t = ndarray::Array2::from_shape_fn((n, windows + 1), |(i, w)| f64::from(contains(i, w)));
+    let d = t.dot(&ndarray::Array1::from(multipliers.to_vec()));
+    let curvature = t.t().dot(&(&t / &d.view().insert_axis(ndarray::Axis(1))));
+    let free: Vec<bool> = (0..x.len()).map(|i| i < entries.len() || i % 3 != 0).collect();
+    let vector: Vec<f64> = free.iter().map(|&free| if free { 1.5 } else { 0.0 }).collect();
+    let mut image = vector.clone();
+    form.metric(&x, &free).unwrap()(&mut image).unwrap();
+    // Entries of column 0 are multiplied by its squared norm divided by d.
+    let norm: f64 = entries[..bands].iter().map(|a| a * a).sum();
+    assert_relative_eq!(image[1], 1.5 * norm / d[0], max_relative = 1e-12);
+    let image = ndarray::Array1::from(image[entries.len()..].to_vec());
+    let free = &free[entries.len()..];
+    let diagonals = free.iter().zip(curvature.diag()).filter(|(free, _)| **free);
+    let diagonals: Vec<f64> = diagonals.map(|(_, x)| *x).collect();
+    let ridge = 1e-4 * diagonals.iter().sum::<f64>() / diagonals.len() as f64;
+    for (i, product) in (curvature.dot(&image) + ridge * &image).iter().enumerate() {
+        if free[i] {
+            assert_relative_eq!(*product, 1.5, max_relative = 1e-9);
+        } else {
+            assert_eq!(image[i], 0.0);
         }
     }
 }

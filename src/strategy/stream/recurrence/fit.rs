@@ -33,19 +33,22 @@ const SWEEPS: usize = 200;
 /// Smallest product of input and output weights of the start. At zero both derivatives vanish.
 const MIN_WEIGHT: f64 = 1e-4;
 
+/// Minimum number of steps of which the start takes account.
+const MIN_HORIZON: usize = 16;
+
 /// The limits of a fit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FitOptions {
     /// Maximum number of iterations of a minimisation. There is one for the mean, and four for
-    /// objectives with the maximum. Default 200.
+    /// objectives with the maximum. Default 500.
     pub max_iterations: usize,
-    /// Stop when ten iterations lower the error by at most this share. Default 1e-5.
+    /// Stop when ten iterations lower the error by at most this share. Default 3e-6.
     pub tolerance: f64,
 }
 
 impl Default for FitOptions {
     fn default() -> Self {
-        FitOptions { max_iterations: 200, tolerance: 1e-5 }
+        FitOptions { max_iterations: 500, tolerance: 3e-6 }
     }
 }
 
@@ -68,7 +71,7 @@ pub struct RecurrenceFit {
 /// Fits a recurrence with N buffers to a problem.
 ///
 /// Minimises the logarithm of the objective by L-BFGS over piecewise linear coefficients
-/// and global rates. The start has rates from 1.5/b to 1 and equal coefficients for all
+/// and global rates. The start has rates from 1.5/n to 1 and equal coefficients for all
 /// steps, from the square root of the prefix sums. For the largest error it minimises
 /// `(mean e^q)^{1/q}` with increasing q. Sensitivity and errors are then computed from the
 /// coefficients as they are returned.
@@ -76,7 +79,7 @@ pub struct RecurrenceFit {
 /// *Workloads*: prefix sums over one attribute, with decay or learning rates, up to 4096 steps.
 /// *Participation*: single and fixed epochs. *Cost*: O(nN²(N + kp)) per iteration, with p ≈ 30
 /// products of two linear systems for several epochs. The sensitivity and the errors of the result
-/// are computed in O(n²(N + k²)), with n² numbers of memory. Deterministic.
+/// are computed in O(n²(N + k)), with n² numbers of memory. Deterministic.
 ///
 /// # Errors
 /// Another workload or participation, no or too many buffers or steps, or invalid options.
@@ -123,12 +126,12 @@ pub fn fit_recurrence(
                 "{buffers} buffers, max_iterations {}, tolerance {}",
                 options.max_iterations, options.tolerance
             ),
-            "use e.g. 4 buffers, 200 iterations and tolerance 1e-5",
+            "use e.g. 4 buffers, 500 iterations and tolerance 3e-6",
         ));
     }
     let errors = Errors::new(count, n / count, factors, gains);
     let knots = Knots::new(buffers, count, errors.period);
-    let (rates, input) = start(buffers, errors.period);
+    let (rates, input) = start(buffers, n, errors.period);
     let mut x = knots.constant(&rates, &input);
     let share = match problem.objective {
         Objective::Mean => 1.0,
@@ -173,9 +176,9 @@ pub(super) fn factors_and_gains(workload: &Workload) -> Result<(Vec<f64>, Vec<f6
 
 /// Returns the rates and the products of input and output weights, as their roots, such that
 /// `Σ_j h_j e^{−λ_j t}` is close to the coefficients of the square root of the prefix sums.
-fn start(buffers: usize, period: usize) -> (Vec<f64>, Vec<f64>) {
-    let horizon = period.max(16);
-    let lowest = 1.5 / horizon as f64;
+fn start(buffers: usize, steps: usize, period: usize) -> (Vec<f64>, Vec<f64>) {
+    let horizon = period.max(MIN_HORIZON);
+    let lowest = 1.5 / steps.max(MIN_HORIZON) as f64;
     let rates: Vec<f64> = (0..buffers)
         .map(|j| {
             let position = if buffers == 1 { 0.5 } else { j as f64 / (buffers - 1) as f64 };

@@ -20,7 +20,7 @@ use crate::strategy::{Problem, QuasiNewton, SmoothFunction, Status};
 const MAX_STEPS: usize = 2048;
 
 /// Default of the maximum number of quasi-Newton steps.
-const MAX_ITERATIONS: usize = 1500;
+const MAX_ITERATIONS: usize = 3000;
 
 /// Number of quasi-Newton steps over which progress is measured.
 const STRIDE: usize = 25;
@@ -164,8 +164,7 @@ pub(in crate::strategy::stream) fn fit(
     max_iterations: Option<usize>,
 ) -> Result<Fitted> {
     let (bands, count, steps) = super::check(problem, MAX_STEPS)?;
-    let gram = problem.workload.gram()?.to_dense()?;
-    let band = BandedFactor::new(gram, bands, bands, count, true);
+    let band = BandedFactor::new(problem.workload, bands, bands, count, true)?;
     let form = Exponentials { band, steps, bands, buffers };
     let mut state = QuasiNewton::from(&form, form.start(), form.free())?;
     let (mut iterations, mut status) = (0, Status::IterationLimit);
@@ -201,8 +200,8 @@ mod tests {
     /// Oracle: central differences.
     #[test]
     fn the_derivative_matches_central_differences() {
-        let gram = Workload::parse("range:9").unwrap().gram().unwrap().to_dense().unwrap();
-        let band = BandedFactor::new(gram, 4, 4, 2, true);
+        let workload = Workload::parse("range:9").unwrap();
+        let band = BandedFactor::new(&workload, 4, 4, 2, true).unwrap();
         let form = Exponentials { band, steps: 9, bands: 4, buffers: 2 };
         let x: Vec<f64> =
             form.start().iter().enumerate().map(|(i, x)| x * (1.2 + (i as f64).sin())).collect();
@@ -221,12 +220,13 @@ mod tests {
     /// The coefficients have the band and the column norms of the variables.
     #[test]
     fn coefficients_have_the_error_of_the_variables() {
-        let gram = Workload::parse("prefix:11").unwrap().gram().unwrap().to_dense().unwrap();
-        let band = BandedFactor::new(gram.clone(), 3, 3, 3, true);
+        let workload = Workload::parse("prefix:11").unwrap();
+        let band = BandedFactor::new(&workload, 3, 3, 3, true).unwrap();
         let form = Exponentials { band, steps: 11, bands: 3, buffers: 2 };
         let x: Vec<f64> =
             form.start().iter().enumerate().map(|(i, x)| x * (1.2 + (i as f64).cos())).collect();
         let noise = form.coefficients(&x).unwrap().noise_matrix();
+        let gram = workload.gram().unwrap().to_dense().unwrap();
         let error = (&gram * &noise.dot(&noise.t())).sum();
         assert_relative_eq!(error.ln(), form.evaluate(&x).unwrap().0, max_relative = 1e-12);
     }
