@@ -5,7 +5,7 @@
 //!
 //! | form | participation | steps |
 //! |---|---|---|
-//! | [`Recurrence`] | single, fixed epochs | at most 2048 |
+//! | [`Recurrence`] | single, fixed epochs | at most 4096 |
 //! | [`Chains`] | single | any number, in linear time |
 //! | [`Truncated`] | min-separation | at most 2048 |
 //!
