@@ -12,6 +12,7 @@
 //! vanish, an interior-point method or a central path continues. The theorem and its proof are in
 //! docs/participation.md.
 
+mod grids;
 mod interior;
 mod point;
 mod proof;
@@ -27,8 +28,11 @@ use crate::error::{Error, Result};
 use crate::strategy::participation::epochs;
 use crate::strategy::{Certificate, Objective, Participation, Problem, Status};
 pub(super) use proof::bounds;
-use search::{Search, iterate};
+use search::{Coarse, Search, iterate};
 use weighted_queries::WeightedQueries;
+
+/// Minimum tolerance of coarser grids.
+const COARSE_TOLERANCE: f64 = 1e-7;
 
 /// Maximum number of cells.
 const MAX_CELLS: usize = 2048;
@@ -64,10 +68,28 @@ pub(super) fn solve(problem: &Problem<'_>, options: &OptimalOptions) -> Result<W
     if let Participation::MinSeparation { .. } = problem.participation {
         return Err(Error::bug("optimal strategy", "patterns that partition the steps", "none"));
     }
+    let start = start_of(problem, options)?;
     let patterns = patterns_of(problem);
     let single = problem.participation == Participation::Single;
     let mut queries = WeightedQueries::of(problem, patterns.concat(), single)?;
-    solve_patterns(&mut queries, &patterns, cells, options)
+    solve_patterns(&mut queries, &patterns, cells, start, options)
+}
+
+/// Returns the weights of half the steps, if the problem has a coarser grid. Their gap may be 1e-7,
+/// which a start does not need to undercut.
+///
+/// # Errors
+/// As [`solve`].
+fn start_of(problem: &Problem<'_>, options: &OptimalOptions) -> Result<Option<Coarse>> {
+    let Some(workload) = grids::halved(problem) else { return Ok(None) };
+    let coarse = Problem { workload: &workload, ..*problem };
+    let start = start_of(&coarse, options)?;
+    let patterns = patterns_of(&coarse);
+    let mut queries = WeightedQueries::of(&coarse, patterns.concat(), false)?;
+    let options = OptimalOptions { tolerance: options.tolerance.max(COARSE_TOLERANCE), ..*options };
+    let size = patterns.first().map_or(1, Vec::len);
+    let search = iterate(&mut queries, patterns.len(), size, start.as_ref(), true, &options)?;
+    Ok(Some(Coarse { weights: search.last, barrier: queries.barrier() }))
 }
 
 /// Returns the patterns of the step weights; those of fixed epochs under min-separation.
@@ -97,7 +119,7 @@ pub(in crate::strategy) fn lower_bound_of_epochs(
     };
     let (cells, patterns) = (problem.workload.cells(), patterns_of(problem));
     let mut queries = WeightedQueries::of(problem, patterns.concat(), false)?;
-    let optimum = solve_patterns(&mut queries, &patterns, cells, options)?;
+    let optimum = solve_patterns(&mut queries, &patterns, cells, None, options)?;
     Ok((optimum.certificate.lower_bound, optimum.dual, optimum.proof))
 }
 
@@ -106,6 +128,7 @@ fn solve_patterns(
     queries: &mut WeightedQueries<'_>,
     patterns: &[Vec<usize>],
     cells: usize,
+    start: Option<Coarse>,
     options: &OptimalOptions,
 ) -> Result<WeightedOptimum> {
     let size = patterns.first().map_or(1, Vec::len);
@@ -118,7 +141,7 @@ fn solve_patterns(
             "drop this workload: it needs no measurement",
         ));
     }
-    let search = iterate(queries, patterns.len(), size, options)?;
+    let search = iterate(queries, patterns.len(), size, start.as_ref(), false, options)?;
     let Search { best, iterations, interrupted, .. } = search;
     let gap = best.gap();
     let (Some(upper), Some((weights, steps))) = (best.upper, best.dual) else {

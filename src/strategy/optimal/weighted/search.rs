@@ -3,9 +3,9 @@
 use ndarray::Array2;
 
 use super::point::{Candidate, Point};
-use super::proof;
 use super::step_weights::StepWeights;
 use super::weighted_queries::WeightedQueries;
+use super::{grids, proof};
 use crate::error::Result;
 use crate::progress::goes_on;
 use crate::strategy::optimal::anderson::{Anderson, StepLimit};
@@ -77,22 +77,33 @@ impl Best {
 /// interior-point method continues then. Otherwise it starts again and follows the central path, the
 /// maximisers of `ln F² + (τ/m) Σ ln p + (τ/n) ln det M`, whose gap is at most about 2τ; τ is lowered
 /// in stages.
+///
+/// It starts at uniform weights, or at those of half the steps with the barrier that these needed.
+/// `coarse` says that the problem is itself a coarser grid, whose bounds are not reported.
 pub(super) fn iterate<'a>(
     queries: &mut WeightedQueries<'_>,
     patterns: usize,
     size: usize,
+    half: Option<&Coarse>,
+    coarse: bool,
     options: &'a OptimalOptions,
 ) -> Result<Search<'a>> {
     let floor = MIN_WEIGHT * options.tolerance;
     let step_floor = floor / patterns as f64;
-    let start = (
-        queries.uniform(),
-        StepWeights::normalised(vec![Array2::eye(size); patterns], step_floor)?,
-    );
+    let start = match half {
+        Some(half) => grids::prolonged(&half.weights, queries, floor, step_floor)?,
+        None => (
+            queries.uniform(),
+            StepWeights::normalised(vec![Array2::eye(size); patterns], step_floor)?,
+        ),
+    };
+    let known_barrier = half.map_or(0.0, |half| half.barrier);
     let mut search = Search {
         best: Best { lower: 0.0, dual: None, upper: None, strategy: ProofWeights::default() },
+        last: start.clone(),
         iterations: 0,
         interrupted: false,
+        coarse,
         floor,
         step_floor,
         options,
@@ -104,16 +115,20 @@ pub(super) fn iterate<'a>(
         }
         return Ok(search);
     }
-    search.stage(queries, start.clone(), PATIENCE)?;
+    if known_barrier == 0.0 {
+        search.last = search.stage(queries, start.clone(), PATIENCE)?;
+    }
     if queries.has_weights() {
         let mut from = start;
-        for barrier in BARRIERS {
+        let reached = |barrier: &f64| known_barrier == 0.0 || *barrier <= known_barrier;
+        for barrier in BARRIERS.into_iter().filter(reached) {
             if search.ended() || (barrier < MIN_BARRIER_OF_EIGENVALUES && !queries.has_rows()) {
                 break;
             }
             queries.set_barrier(barrier);
             let patience = if size == 1 { PATIENCE } else { PATIENCE_OF_STAGES };
             from = search.stage(queries, from, patience)?;
+            search.last.clone_from(&from);
         }
     }
     Ok(search)
@@ -122,13 +137,23 @@ pub(super) fn iterate<'a>(
 /// The weights of queries and of steps.
 pub(super) type Weights = (Vec<f64>, StepWeights);
 
+/// The weights of half the steps.
+pub(super) struct Coarse {
+    pub weights: Weights,
+    /// The last barrier, 0 if the fixed point converged without one.
+    pub barrier: f64,
+}
+
 /// The state of [`iterate`].
 pub(super) struct Search<'a> {
     pub best: Best,
+    /// The weights at the end.
+    pub last: Weights,
     /// Number of evaluations.
     pub iterations: usize,
     /// Whether the observer ended the search.
     pub interrupted: bool,
+    coarse: bool,
     floor: f64,
     step_floor: f64,
     pub options: &'a OptimalOptions,
@@ -152,7 +177,8 @@ impl Search<'_> {
         record(&mut self.best, point, queries, self.iterations, self.options.tolerance)?;
         // A first iterate without a strategy is no result yet.
         let upper = self.best.upper.as_ref().map_or(f64::INFINITY, |best| best.error);
-        self.interrupted = !goes_on(self.iterations, self.best.lower, upper)
+        let reported = if self.coarse { (0.0, f64::INFINITY) } else { (self.best.lower, upper) };
+        self.interrupted = !goes_on(self.iterations, reported.0, reported.1)
             && upper.is_finite()
             && self.best.dual.is_some();
         Ok(())
