@@ -1,9 +1,11 @@
 //! The recurrences of all forms, for chunks of coordinates.
 
 use crate::strategy::stream::{Chains, Coefficients, Recurrence, Truncated};
+use matmech_linalg::{Loops, Wide};
 
-/// Number of coordinates that are computed together; their state fits into the cache.
-const CHUNK: usize = 512;
+/// Number of coordinates that are computed together. Their normals fit into the cache, and the
+/// buffers are read in runs long enough to be prefetched.
+const CHUNK: usize = 8192;
 
 /// Independent standard normals, indexed by step, coordinate and chain.
 pub(super) trait Normals {
@@ -96,16 +98,31 @@ impl<S: StepNormals> Chunk<'_, S> {
         for (j, x) in singles.chunks_exact(length).enumerate() {
             add(self.noise, buffer(j).output, x);
         }
+        let scale = form.scale[t];
+        if singles.is_empty() && !four.is_empty() {
+            Wide::detect().run(FourBuffers {
+                noise: self.noise,
+                scales: (inverse, scale),
+                state: four,
+                buffers: std::array::from_fn(buffer),
+            });
+            return;
+        }
         if four.is_empty() {
             self.noise.iter_mut().for_each(|y| *y *= inverse);
         } else {
-            update_four(self.noise, inverse, four, std::array::from_fn(|j| buffer(single + j)));
+            Wide::detect().run(FourBuffers {
+                noise: self.noise,
+                scales: (inverse, 1.0),
+                state: four,
+                buffers: std::array::from_fn(|j| buffer(single + j)),
+            });
         }
         for (j, x) in singles.chunks_exact_mut(length).enumerate() {
             let Buffer { decay, input, .. } = buffer(j);
             store(x, decay, input, self.noise);
         }
-        self.noise.iter_mut().for_each(|y| *y *= form.scale[t]);
+        self.noise.iter_mut().for_each(|y| *y *= scale);
     }
 
     /// `z_j ← φ_j z_j + σ_j ξ_j`; the noise is the change of their sum as in [`Chains`].
@@ -179,19 +196,32 @@ struct Buffer {
     input: f64,
 }
 
-/// `y ← (y + Σ_j output_j x_j)·inverse`, `x_j ← decay_j·(x_j + input_j y)` for four buffers: one pass
-/// over memory, which limits the speed.
-fn update_four(y: &mut [f64], inverse: f64, state: &mut [f64], buffers: [Buffer; 4]) {
-    let (first, second) = state.split_at_mut(2 * y.len());
-    let ((x0, x1), (x2, x3)) = (first.split_at_mut(y.len()), second.split_at_mut(y.len()));
-    let [a, b, c, d] = buffers;
-    for ((((y, x0), x1), x2), x3) in y.iter_mut().zip(x0).zip(x1).zip(x2).zip(x3) {
-        let sum = *y + a.output * *x0 + b.output * *x1 + c.output * *x2 + d.output * *x3;
-        *y = sum * inverse;
-        *x0 = a.decay * (*x0 + a.input * *y);
-        *x1 = b.decay * (*x1 + b.input * *y);
-        *x2 = c.decay * (*x2 + c.input * *y);
-        *x3 = d.decay * (*x3 + d.input * *y);
+/// `y ← (y + Σ_j output_j x_j)/d`, `x_j ← decay_j·(x_j + input_j y)`, `y ← r y` for four buffers: one
+/// pass over memory, which limits the speed.
+struct FourBuffers<'a> {
+    noise: &'a mut [f64],
+    /// `1/d` and r.
+    scales: (f64, f64),
+    state: &'a mut [f64],
+    buffers: [Buffer; 4],
+}
+
+impl Loops for FourBuffers<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let FourBuffers { noise, scales: (inverse, scale), state, buffers: [a, b, c, d] } = self;
+        let (first, second) = state.split_at_mut(2 * noise.len());
+        let (x0, x1) = first.split_at_mut(noise.len());
+        let (x2, x3) = second.split_at_mut(noise.len());
+        for ((((y, x0), x1), x2), x3) in noise.iter_mut().zip(x0).zip(x1).zip(x2).zip(x3) {
+            let sum = *y + a.output * *x0 + b.output * *x1 + c.output * *x2 + d.output * *x3;
+            let value = sum * inverse;
+            *x0 = a.decay * (*x0 + a.input * value);
+            *x1 = b.decay * (*x1 + b.input * value);
+            *x2 = c.decay * (*x2 + c.input * value);
+            *x3 = d.decay * (*x3 + d.input * value);
+            *y = scale * value;
+        }
     }
 }
 
