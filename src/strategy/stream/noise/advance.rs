@@ -98,22 +98,15 @@ impl<S: StepNormals> Chunk<'_, S> {
         for (j, x) in singles.chunks_exact(length).enumerate() {
             add(self.noise, buffer(j).output, x);
         }
+        // Other buffers need y without its scale.
+        let scaled = singles.is_empty() && !four.is_empty();
         let scale = form.scale[t];
-        if singles.is_empty() && !four.is_empty() {
-            Wide::detect().run(FourBuffers {
-                noise: self.noise,
-                scales: (inverse, scale),
-                state: four,
-                buffers: std::array::from_fn(buffer),
-            });
-            return;
-        }
         if four.is_empty() {
             self.noise.iter_mut().for_each(|y| *y *= inverse);
         } else {
             Wide::detect().run(FourBuffers {
                 noise: self.noise,
-                scales: (inverse, 1.0),
+                scales: (inverse, if scaled { scale } else { 1.0 }),
                 state: four,
                 buffers: std::array::from_fn(|j| buffer(single + j)),
             });
@@ -122,7 +115,9 @@ impl<S: StepNormals> Chunk<'_, S> {
             let Buffer { decay, input, .. } = buffer(j);
             store(x, decay, input, self.noise);
         }
-        self.noise.iter_mut().for_each(|y| *y *= scale);
+        if !scaled {
+            self.noise.iter_mut().for_each(|y| *y *= scale);
+        }
     }
 
     /// `z_j ← φ_j z_j + σ_j ξ_j`; the noise is the change of their sum as in [`Chains`].
