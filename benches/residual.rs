@@ -89,10 +89,14 @@ fn compare(sizes: &[usize], rounds: usize) -> matmech::Result<()> {
             .push(timed(|| drop(black_box(recon_into(black_box(&given), sizes, kept, &mut part)))));
         times[3].push(timed(|| drop(black_box(centre_in_place(sizes, black_box(&mut centred))))));
         if baselines && round < 5 {
-            times[4].push(timed(|| drop(black_box(apply_dense(&down, black_box(&marginal))))));
-            times[5].push(timed(|| drop(black_box(apply_structured(&down, black_box(&marginal))))));
-            times[6].push(timed(|| drop(black_box(apply_dense(&up, black_box(&given))))));
-            times[7].push(timed(|| drop(black_box(apply_structured(&up, black_box(&given))))));
+            times[4]
+                .push(timed(|| drop(black_box(apply_dense(&down, black_box(marginal.clone()))))));
+            times[5].push(timed(|| {
+                drop(black_box(apply_structured(&down, black_box(marginal.clone()))))
+            }));
+            times[6].push(timed(|| drop(black_box(apply_dense(&up, black_box(given.clone()))))));
+            times[7]
+                .push(timed(|| drop(black_box(apply_structured(&up, black_box(given.clone()))))));
         }
     }
     let seconds = times.map(median);

@@ -149,6 +149,14 @@ impl Kernel {
         &self.axes
     }
 
+    /// Returns the axes that are kept.
+    pub(super) fn kept(&self) -> AxisSet {
+        match self.source {
+            Source::Family(_) => AxisSet::all(1),
+            Source::Joint(_, kept) => kept,
+        }
+    }
+
     /// Returns whether two small kernels have the same Gram up to rounding.
     ///
     /// For example, joint queries that are symmetric in two attributes.
@@ -179,10 +187,9 @@ impl Kernel {
 
     /// Returns the classes of the attributes that are kept, and of the others.
     fn classes(&self) -> (Vec<usize>, Vec<usize>) {
-        let kept =
-            |axis: usize| !matches!(&self.source, Source::Joint(_, kept) if !kept.contains(axis));
+        let kept = self.kept();
         let (kept_axes, others): (Vec<_>, Vec<_>) =
-            self.axes.iter().enumerate().partition(|(axis, _)| kept(*axis));
+            self.axes.iter().enumerate().partition(|(axis, _)| kept.contains(*axis));
         let classes =
             |axes: Vec<(usize, &Axis)>| axes.into_iter().map(|(_, axis)| axis.class).collect();
         (classes(kept_axes), classes(others))

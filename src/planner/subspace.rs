@@ -95,7 +95,7 @@ impl SubspaceStrategy {
                     factors.iter().map(StrategyFactor::queries).collect::<Result<Vec<_>>>()?;
                 Ok(linalg::kron_apply(
                     &queries.iter().map(|q| q.view()).collect::<Vec<_>>(),
-                    marginal,
+                    marginal.to_vec(),
                 )?)
             }
             SubspaceStrategy::Fourier { shape, spectrum } => {
@@ -117,7 +117,10 @@ impl SubspaceStrategy {
             SubspaceStrategy::Kronecker(factors) => {
                 let back =
                     factors.iter().map(StrategyFactor::inverse).collect::<Result<Vec<_>>>()?;
-                Ok(linalg::kron_apply(&back.iter().map(|b| b.view()).collect::<Vec<_>>(), answers)?)
+                Ok(linalg::kron_apply(
+                    &back.iter().map(|b| b.view()).collect::<Vec<_>>(),
+                    answers.to_vec(),
+                )?)
             }
             SubspaceStrategy::Fourier { shape, spectrum } => {
                 let inverse: Vec<f64> = spectrum
@@ -144,7 +147,11 @@ impl SubspaceStrategy {
                 let covariances =
                     factors.iter().map(|f| f.covariance()).collect::<Result<Vec<_>>>()?;
                 let views: Vec<_> = covariances.iter().map(|c| c.view()).collect();
-                Ok(linalg::kron_apply(&views, query)?.iter().zip(query).map(|(x, q)| x * q).sum())
+                Ok(linalg::kron_apply(&views, query.to_vec())?
+                    .iter()
+                    .zip(query)
+                    .map(|(x, q)| x * q)
+                    .sum())
             }
             SubspaceStrategy::Fourier { shape, spectrum } => {
                 let power = BoxTransform::new(shape).power(std::iter::once(query.to_vec()))?;

@@ -94,12 +94,13 @@ pub fn recon_factors(sizes: &[usize], kept: AxisSet) -> Vec<Factor> {
 
 /// Returns `(⊗ F_i) x`, with dense factors.
 ///
-/// Each step is a product with a transposed matrix. O(Σ_i rows_i · cells) flops.
+/// Each step is a product with a transposed matrix. O(Σ_i rows_i · cells) flops, two arrays of
+/// memory.
 ///
 /// # Errors
 /// The length of `x` is not the product of the factors' columns.
-pub fn apply_dense(factors: &[Factor], x: &[f64]) -> Result<Vec<f64>> {
-    if let Some(zeros) = empty(factors, x)? {
+pub fn apply_dense(factors: &[Factor], x: Vec<f64>) -> Result<Vec<f64>> {
+    if let Some(zeros) = empty(factors, &x)? {
         return Ok(zeros);
     }
     let matrices: Vec<Array2<f64>> = factors.iter().map(|factor| factor.to_dense()).collect();
@@ -109,15 +110,16 @@ pub fn apply_dense(factors: &[Factor], x: &[f64]) -> Result<Vec<f64>> {
 
 /// Returns `(⊗ F_i) x`, with factors as operations in O(rows + columns).
 ///
-/// Each step is one pass along the rows and one transposed copy. O(factors · cells) time.
+/// Each step is one pass along the rows and one transposed copy. O(factors · cells) time, two
+/// arrays of memory.
 ///
 /// # Errors
 /// As [`apply_dense`].
-pub fn apply_structured(factors: &[Factor], x: &[f64]) -> Result<Vec<f64>> {
-    if let Some(zeros) = empty(factors, x)? {
+pub fn apply_structured(factors: &[Factor], x: Vec<f64>) -> Result<Vec<f64>> {
+    if let Some(zeros) = empty(factors, &x)? {
         return Ok(zeros);
     }
-    let mut current = x.to_vec();
+    let mut current = x;
     let mut product = Vec::new();
     for factor in factors.iter().rev() {
         let rows = current.len() / factor.columns();

@@ -43,12 +43,13 @@ pub use integer_strategy::{IntegerStrategy, SquaredSensitivity};
 pub use joint_sensitivity::{JointCost, JointSensitivity};
 pub use lsa::{Lsa, LsaGeneralized, LsaSeparated};
 pub use optimal::banded::BandedForEpochs;
+pub(crate) use optimal::by_gram as derivative_by_gram;
 pub(crate) use optimal::{Anderson, EXPONENT, MAX_STRETCH, StepLimit, WINDOW, normalised};
-pub(crate) use optimal::{Centre, by_gram as derivative_by_gram, by_rows as derivative_by_rows};
 pub use optimal::{
     DualVector, Optimal, OptimalOptions, OptimumDual, ProblemDual, Proof, ProofWeights,
     ProvedBounds, RowSelection, tridiagonal,
 };
+pub(crate) use optimal::{Linearised, MovingRows, PathPoint, Spectra};
 pub(crate) use optimal::{QuasiNewton, SmoothFunction};
 pub use prefix_sums::{
     BandedInverseSquareRoot, BandedSquareRoot, BinaryTree, BufferedToeplitz, Circulant, SquareRoot,

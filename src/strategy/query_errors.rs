@@ -374,7 +374,12 @@ mod tests {
                 strategy.factors().iter().map(|f| f.covariance().unwrap()).collect();
             let views: Vec<_> = views.iter().map(|v| v.view()).collect();
             let variance = |row: Vec<f64>| -> f64 {
-                linalg::kron_apply(&views, &row).unwrap().iter().zip(&row).map(|(a, b)| a * b).sum()
+                linalg::kron_apply(&views, row.clone())
+                    .unwrap()
+                    .iter()
+                    .zip(&row)
+                    .map(|(a, b)| a * b)
+                    .sum()
             };
             let expected = workload.rows().unwrap().map(variance).fold(0.0, f64::max);
             let found = largest_error(&workload, &strategy).unwrap();

@@ -45,7 +45,10 @@ fn first(strategy: &Strategy, workload: &Workload) -> Result<Option<(usize, Vec<
     }
     let views: Vec<_> = projectors.iter().map(|p| p.view()).collect();
     let rest = |x: &[f64]| -> Result<Vec<f64>> {
-        Ok(x.iter().zip(linalg::kron_apply(&views, x)?).map(|(x, inside)| x - inside).collect())
+        Ok(x.iter()
+            .zip(linalg::kron_apply(&views, x.to_vec())?)
+            .map(|(x, inside)| x - inside)
+            .collect())
     };
     let mut rng = ChaCha20Rng::seed_from_u64(0);
     let random: Vec<f64> = (0..workload.cells()).map(|_| rng.random_range(-1.0..1.0)).collect();

@@ -3,7 +3,10 @@
 mod classes;
 mod compressed;
 mod objective;
+mod options;
 mod pullback;
+mod rows;
+mod saddle;
 mod search;
 mod starts;
 
@@ -14,17 +17,19 @@ use ndarray::Array1;
 pub(super) use self::classes::Classes;
 use self::compressed::compressed;
 use self::objective::Objective;
+pub use self::options::SearchOptions;
+use self::saddle::{PathLimits, SaddleSearch};
 use self::search::{Search, Start};
 use super::Planner;
-use super::minimise::{Limits, Minimum, logarithms, reference_measure};
+use super::minimise::{Limits, Minimum, logarithms, reference_measure, softmax};
 use super::objective_planner::objective_of;
 use super::plan::{MeasureSearch, MeasureStart, Plan};
 use super::residual_plan::plan_for;
-use super::solver::{CertifiedSolver, solves_by_rows};
+use super::solver::{CertifiedSolver, NearSolver};
 use crate::call::Call;
 use crate::error::Result;
 use crate::privacy::PrivacyCost;
-use crate::residual::ReferenceMeasure;
+use crate::residual::{Measure, ReferenceMeasure};
 use crate::strategy::{self, Optimal, Status};
 use crate::workload::GroupedWorkload;
 
@@ -50,79 +55,6 @@ pub enum MeasureChoice {
     File(PathBuf),
 }
 
-/// Limits of the search for a measure.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SearchOptions {
-    /// A step that lowers the error by less than this share ends the search.
-    ///
-    /// Default 1e-9.
-    pub tolerance: f64,
-    /// Maximum steps from each start.
-    ///
-    /// Default 60.
-    pub steps: usize,
-    /// Maximum evaluations of error and gradient from each start.
-    ///
-    /// Default 90.
-    pub evaluations: usize,
-    /// Maximum evaluations from each start for joint queries.
-    ///
-    /// Only the best start continues. Default 8.
-    pub heat: usize,
-    /// Maximum further evaluations for the best start.
-    ///
-    /// Default 40.
-    pub rest: usize,
-    /// Cells of the joint problems up to which `heat` and `rest` apply unchanged.
-    ///
-    /// Beyond, both decrease in proportion: `heat` to at least half of its value, `rest` to at
-    /// least `heat`. Default 10,000.
-    pub cells: usize,
-    /// Gap of the central path while the starts compete.
-    ///
-    /// During the search, joint queries that are few compared with the cells are solved to a point
-    /// of the central path, whose error is a smooth function of the measure. Default 1e-2.
-    pub gap: f64,
-    /// Gap of the central path for the best start.
-    ///
-    /// Default 1e-3.
-    pub last_gap: f64,
-    /// Tolerance of the solves during the search.
-    ///
-    /// The final plan uses the solver's tolerance. Default 1e-7.
-    pub solve_tolerance: f64,
-}
-
-impl Default for SearchOptions {
-    fn default() -> Self {
-        SearchOptions {
-            tolerance: 1e-9,
-            steps: 60,
-            evaluations: 90,
-            heat: 8,
-            rest: 40,
-            cells: 10_000,
-            gap: 1e-2,
-            last_gap: 1e-3,
-            solve_tolerance: 1e-7,
-        }
-    }
-}
-
-impl SearchOptions {
-    fn heat_for(&self, cells: usize) -> usize {
-        self.in_proportion(self.heat, cells).max(self.heat.div_ceil(2))
-    }
-
-    fn rest_for(&self, cells: usize) -> usize {
-        self.in_proportion(self.rest, cells).max(self.heat).min(self.evaluations)
-    }
-
-    fn in_proportion(&self, evaluations: usize, cells: usize) -> usize {
-        if cells <= self.cells { evaluations } else { evaluations * self.cells / cells }
-    }
-}
-
 /// QuerySmasher with a reference measure ν_i per attribute in place of uniform averages.
 ///
 /// A query splits into parts `f_A`: contracted with ν_i along the attributes outside A, and centred
@@ -132,8 +64,12 @@ impl SearchOptions {
 /// attributes in the same role, exact gradients by the envelope theorem, and warm starts of the
 /// solves. The starts are the uniform measure and the measures of the one-attribute optima. For at
 /// most 10 attributes the measure of HDMM's Kronecker strategy is a third start; it is also a
-/// candidate itself, because it may have negative weights. For joint queries that are not solved by
-/// rows, starts that descend towards a better one are dropped.
+/// candidate itself, because it may have negative weights. For joint queries, starts that descend
+/// towards a better one are dropped.
+///
+/// Joint queries that are few compared with the cells have an error with kinks. If there are any,
+/// Newton's method follows the central path of the saddle point in measure and dual weights, from
+/// the second start.
 ///
 /// The error is at most that of [`QuerySmasher`](super::QuerySmasher): the uniform measure is used
 /// if the search finds none better. The class of strategies contains every Kronecker strategy, and
@@ -141,7 +77,8 @@ impl SearchOptions {
 /// [`Plan::lower_bound`] is the certificate for the plan's measure, not for all measures.
 ///
 /// *Requirements*: as QuerySmasher. *Cost*: 10–30 evaluations per start, each with one solve and
-/// one eigendecomposition per distinct residual problem. *Source*: the project's
+/// one eigendecomposition per distinct residual problem; along a central path 10–20 steps, each
+/// with one system over the cells (at most 1,600 of them) per residual problem. *Source*: the project's
 /// `docs/reference-measures.md`; S3, Sec. 6 for the uniform measure.
 #[derive(Debug, Clone, Default)]
 pub struct Anova {
@@ -200,13 +137,83 @@ impl Anova {
             Plan::by_residual_subspaces(self.name(), workload, privacy_cost, &self.solver)?;
         let uniform_variance = uniform.total_variance();
         let classes = Classes::of(workload);
+        let smaller = compressed(workload)?;
+        let kronecker = starts::of_kronecker_strategy(workload, privacy_cost);
+        let found = if saddle::suits(&smaller)? {
+            self.by_saddle_point(&smaller, &classes)?
+        } else {
+            let most = (uniform_variance * privacy_cost.get()).sqrt();
+            self.by_descent(&smaller, &classes, kronecker.as_ref(), most)?
+        };
+        let mut search = MeasureSearch {
+            status: found.status,
+            start: MeasureStart::None,
+            evaluations: found.evaluations,
+            classes: classes.sizes.len(),
+            uniform_variance,
+        };
+        let mut plan = uniform;
+        if let Some((start, measure)) = found.measure {
+            let solver = NearSolver::new(self.solver, found.weights);
+            let (name, measure) = (self.name(), &measure);
+            let candidate =
+                Plan::by_reference_measure(name, workload, privacy_cost, measure, &solver)?;
+            if candidate.total_variance() < uniform_variance {
+                (plan, search.start) = (candidate, start);
+            }
+        }
+        // The search cannot reach weights that are not positive, or different measures for
+        // attributes of one class.
+        if let Some(measure) = kronecker {
+            let (name, solver) = (self.name(), &self.solver);
+            let candidate =
+                Plan::by_reference_measure(name, workload, privacy_cost, &measure, solver)?;
+            if candidate.total_variance() < plan.total_variance() {
+                (plan, search.start) = (candidate, MeasureStart::Kronecker);
+            }
+        }
+        plan.iterations += found.iterations;
+        plan.search = Some(search);
+        Ok(plan)
+    }
+
+    /// Searches a measure by Newton's method in measures and dual weights.
+    fn by_saddle_point(&self, workload: &GroupedWorkload, classes: &Classes) -> Result<Found> {
+        let start = softmax(&starts::peaked(workload, classes)?.concat(), &classes.sizes);
+        let limits = PathLimits {
+            gap: self.search.gap,
+            tolerance: self.search.solve_tolerance,
+            steps: self.search.steps,
+        };
+        let mut search = SaddleSearch::new(workload, classes);
+        let Some(end) = search::if_solved(search.run(start, &limits))? else {
+            return Ok(Found::default());
+        };
+        let measures = end.measures.into_iter().map(Measure::of).collect::<Result<Vec<_>>>()?;
+        let measure = ReferenceMeasure::of_classes(classes.of.clone(), &measures)?;
+        Ok(Found {
+            measure: Some((MeasureStart::Peaked, measure)),
+            weights: end.weights,
+            status: end.status,
+            evaluations: end.steps,
+            iterations: end.steps * search.problems(),
+        })
+    }
+
+    /// Searches a measure with a value of F below `most` by L-BFGS from several starts.
+    fn by_descent(
+        &self,
+        workload: &GroupedWorkload,
+        classes: &Classes,
+        kronecker: Option<&ReferenceMeasure>,
+        most: f64,
+    ) -> Result<Found> {
         let uniform_start = classes.sizes.iter().map(|&n| vec![0.0; n]).collect::<Vec<_>>();
         let mut starts = vec![
             (MeasureStart::Uniform, uniform_start),
-            (MeasureStart::Peaked, starts::peaked(workload, &classes)?),
+            (MeasureStart::Peaked, starts::peaked(workload, classes)?),
         ];
-        let kronecker = starts::of_kronecker_strategy(workload, privacy_cost);
-        if let Some(measures) = &kronecker {
+        if let Some(measures) = kronecker {
             starts.push((
                 MeasureStart::Kronecker,
                 logarithms(measures, &classes.of, starts::MIN_SHARE),
@@ -219,10 +226,7 @@ impl Anova {
             steps: self.search.steps,
             evaluations: self.search.evaluations,
         };
-        let smaller = compressed(workload)?;
-        let solver = Optimal::new(options)?;
-        let mut objective =
-            Objective::new(&smaller, &classes, solver, &solves_by_rows, self.search.gap);
+        let mut objective = Objective::new(workload, classes, Optimal::new(options)?);
         let mut search = Search::new(&mut objective, &classes.sizes);
         let mut starts: Vec<Start> =
             starts.iter().map(|(name, z)| search.start(*name, &z.concat())).collect();
@@ -233,9 +237,6 @@ impl Anova {
         if race {
             starts = search.screened(starts)?;
             heat.evaluations = self.search.heat_for(cells);
-        }
-        let smooth = search.objective.uses_centres();
-        if race && !smooth {
             // Smaller steps are within the tolerance of the solves.
             limits.tolerance = limits.tolerance.max(options.tolerance);
             heat.tolerance = limits.tolerance;
@@ -248,9 +249,8 @@ impl Anova {
                 best = Some((name, found));
             }
         }
-        let unfinished = |found: &Minimum| race && (smooth || found.status != Status::Converged);
+        let unfinished = |found: &Minimum| race && found.status != Status::Converged;
         if let Some((name, found)) = best.as_mut().filter(|(_, found)| unfinished(found)) {
-            search.objective.set_gap(self.search.last_gap);
             let rest = Limits { evaluations: self.search.rest_for(cells), ..limits };
             let start = search.start(*name, &found.x);
             match search.minimise(start, &rest)? {
@@ -259,49 +259,35 @@ impl Anova {
             }
         }
         let evaluations = search.evaluations;
-        let mut search = MeasureSearch {
-            status: if best.is_some() { Status::Converged } else { Status::Stalled },
-            start: MeasureStart::None,
-            evaluations,
-            classes: classes.sizes.len(),
-            uniform_variance,
+        let Some((start, best)) = best else {
+            return Ok(Found { evaluations, iterations: objective.iterations, ..Found::default() });
         };
-        let mut plan = uniform;
-        if let Some((start, found)) = best {
-            search.status = found.status;
-            // The bounds of the uniform plan differ by its tolerance: less than that is no gain.
-            let gain = MIN_IMPROVEMENT.max(if race { options.tolerance } else { 0.0 });
-            if found.value.powi(2) / privacy_cost.get() < uniform_variance * (1.0 - gain) {
-                let measure = reference_measure(&found.x, &classes.sizes, &classes.of)?;
-                let candidate = Plan::by_reference_measure(
-                    self.name(),
-                    workload,
-                    privacy_cost,
-                    &measure,
-                    &self.solver,
-                )?;
-                if candidate.total_variance() < uniform_variance {
-                    (plan, search.start) = (candidate, start);
-                }
-            }
-        }
-        // The search cannot reach weights that are not positive, or different measures for
-        // attributes of one class.
-        if let Some(measure) = kronecker {
-            let candidate = Plan::by_reference_measure(
-                self.name(),
-                workload,
-                privacy_cost,
-                &measure,
-                &self.solver,
-            )?;
-            if candidate.total_variance() < plan.total_variance() {
-                (plan, search.start) = (candidate, MeasureStart::Kronecker);
-            }
-        }
-        plan.iterations += objective.iterations;
-        plan.search = Some(search);
-        Ok(plan)
+        // The bounds of the uniform plan differ by its tolerance: less than that is no gain.
+        let gain = MIN_IMPROVEMENT.max(if race { options.tolerance } else { 0.0 });
+        let measure = match best.value.powi(2) < most.powi(2) * (1.0 - gain) {
+            true => Some((start, reference_measure(&best.x, &classes.sizes, &classes.of)?)),
+            false => None,
+        };
+        let iterations = objective.iterations;
+        Ok(Found { measure, weights: Vec::new(), status: best.status, evaluations, iterations })
+    }
+}
+
+/// The end of a search.
+struct Found {
+    /// The measure and its start.
+    measure: Option<(MeasureStart, ReferenceMeasure)>,
+    /// Weights near the optimum of every residual problem, if they are known.
+    weights: Vec<Vec<f64>>,
+    status: Status,
+    evaluations: usize,
+    iterations: usize,
+}
+
+impl Default for Found {
+    fn default() -> Self {
+        let (measure, weights) = (None, Vec::new());
+        Found { measure, weights, status: Status::Stalled, evaluations: 0, iterations: 0 }
     }
 }
 

@@ -3,8 +3,7 @@
 //! The total error is F² with `F(ν) = Σ_A √E_A`. For fixed dual weights μ of a residual problem,
 //! `E_A = t²` with `t = tr √(D^½ G_A D^½)`, D = diag(μ), is a lower bound on the optimum. The
 //! optimal μ attains it, so its derivative by ν is the derivative of the optimum (envelope
-//! theorem): `∂E/∂G = t · D^½ (D^½ G D^½)^(−½) D^½`. For joint queries that are few compared with
-//! the cells, a point of the central path replaces the optimum.
+//! theorem): `∂E/∂G = t · D^½ (D^½ G D^½)^(−½) D^½`.
 
 use std::collections::HashMap;
 
@@ -12,12 +11,12 @@ use ndarray::{Array2, Axis, Slice};
 
 use super::classes::Classes;
 use super::pullback::{Upstream, pull_back};
-use crate::domain::AxisSet;
+use crate::domain::{AttributeSet, AxisSet};
 use crate::error::Result;
 use crate::planner::decomposition::{Decomposition, KernelId};
 use crate::planner::solver::SubspaceProblem;
 use crate::residual::{Measure, ReferenceMeasure};
-use crate::strategy::{Centre, Optimal, derivative_by_gram, derivative_by_rows};
+use crate::strategy::{Optimal, derivative_by_gram};
 use crate::workload::{GroupQueries, GroupedWorkload};
 use matmech_linalg as linalg;
 
@@ -25,17 +24,18 @@ use matmech_linalg as linalg;
 type Signature = Vec<(u64, Vec<KernelId>)>;
 
 /// A solved residual problem that is not a product of others.
-struct Problem {
+pub(super) struct Problem {
+    /// The terms of its Gram matrix.
     terms: Vec<(f64, Vec<KernelId>)>,
     /// The error E.
     error: f64,
     derivative: Derivative,
     /// The derivative of F by E.
-    upstream: f64,
+    pub upstream: f64,
 }
 
 /// The derivative of E.
-enum Derivative {
+pub(super) enum Derivative {
     /// By the Gram.
     Gram(Array2<f64>),
     /// By the rows of all terms, stacked.
@@ -49,43 +49,18 @@ pub(super) struct Objective<'a> {
     workload: &'a GroupedWorkload,
     classes: &'a Classes,
     optimal: Optimal,
-    by_rows: &'a dyn Fn(&[usize], usize) -> bool,
-    gap: f64,
     /// Dual weights of the last evaluation, by residual problem and index of the factor.
     ///
     /// The residual problem is the first one that they solve.
-    weights: HashMap<(usize, usize), Vec<f64>>,
-    /// Points on the central path of the last evaluation, for problems solved by rows.
-    centres: HashMap<(usize, usize), Centre>,
+    weights: HashMap<Key, Vec<f64>>,
     /// The number of eigendecompositions.
     pub iterations: usize,
 }
 
 impl<'a> Objective<'a> {
     /// Creates the objective of a workload.
-    ///
-    /// `by_rows` selects the joint problems that are solved by rows. For these, E is the central
-    /// path's φ at a barrier for the given gap, which is smooth where E is not.
-    pub fn new(
-        workload: &'a GroupedWorkload,
-        classes: &'a Classes,
-        optimal: Optimal,
-        by_rows: &'a dyn Fn(&[usize], usize) -> bool,
-        gap: f64,
-    ) -> Self {
-        let (weights, centres) = (HashMap::new(), HashMap::new());
-        Objective { workload, classes, optimal, by_rows, gap, weights, centres, iterations: 0 }
-    }
-
-    /// Returns whether a problem of the last evaluation is solved by rows.
-    pub fn uses_centres(&self) -> bool {
-        !self.centres.is_empty()
-    }
-
-    /// Sets the gap for the joint problems that are solved by rows.
-    pub fn set_gap(&mut self, gap: f64) {
-        self.gap = gap;
-        self.centres.clear();
+    pub fn new(workload: &'a GroupedWorkload, classes: &'a Classes, optimal: Optimal) -> Self {
+        Objective { workload, classes, optimal, weights: HashMap::new(), iterations: 0 }
     }
 
     /// Computes F and its gradient by the measure of every class.
@@ -96,96 +71,64 @@ impl<'a> Objective<'a> {
     /// # Errors
     /// A solve fails.
     pub fn evaluate(&mut self, measures: &[Vec<f64>]) -> Result<(f64, Vec<Vec<f64>>)> {
-        let per_class =
-            measures.iter().map(|nu| Measure::of(nu.clone())).collect::<Result<Vec<_>>>()?;
-        let measure = ReferenceMeasure::of_classes(self.classes.of.clone(), &per_class)?;
-        let decomposition = Decomposition::for_measure(self.workload, &measure)?;
-        let mut problems: Vec<Problem> = Vec::new();
-        let mut known: HashMap<Signature, usize> = HashMap::new();
-        let mut by_coefficients: Vec<Vec<f64>> =
-            Vec::with_capacity(decomposition.residuals().len());
-        let mut pending: Vec<(usize, usize, f64)> = Vec::new();
-        let mut total = 0.0;
-        for (k, residual) in decomposition.residuals().iter().enumerate() {
-            let scale = residual.terms.first().map_or(1.0, |term| term.coefficient);
-            if let [term] = residual.terms.as_slice() {
-                let sizes = |axis: usize| {
-                    if term.kernels.len() == 1 {
-                        residual.sizes.clone()
-                    } else {
-                        vec![residual.sizes[axis]]
-                    }
-                };
-                let mut error = scale;
-                let mut factors = Vec::with_capacity(term.kernels.len());
-                for (axis, &kernel) in term.kernels.iter().enumerate() {
-                    let terms = vec![(1.0, vec![kernel])];
-                    let index = self.solve(
-                        &decomposition,
-                        (k, axis),
-                        &sizes(axis),
-                        terms,
-                        &mut problems,
-                        &mut known,
-                    )?;
-                    error *= problems[index].error;
-                    factors.push(index);
-                }
-                for index in factors {
-                    problems[index].upstream += error.sqrt() / (2.0 * problems[index].error);
-                }
-                by_coefficients.push(vec![error.sqrt() / (2.0 * scale)]);
-                total += error.sqrt();
-            } else {
-                let terms: Vec<_> = residual
-                    .terms
-                    .iter()
-                    .map(|t| (t.coefficient / scale, t.kernels.clone()))
-                    .collect();
-                let index = self.solve(
-                    &decomposition,
-                    (k, 0),
-                    &residual.sizes,
-                    terms,
-                    &mut problems,
-                    &mut known,
-                )?;
-                let root = (scale * problems[index].error).sqrt();
-                problems[index].upstream += scale / (2.0 * root);
-                pending.push((k, index, 1.0 / (2.0 * root)));
-                by_coefficients.push(Vec::new());
-                total += root;
-            }
-        }
-        let mut upstream = vec![Upstream::default(); decomposition.kernel_count()];
-        let mut by_terms = Vec::with_capacity(problems.len());
-        for problem in &problems {
-            by_terms.push(problem.distribute(&decomposition, &mut upstream)?);
-        }
-        for (k, index, factor) in pending {
-            by_coefficients[k] = by_terms[index].iter().map(|d| d * factor).collect();
-        }
-        self.add_energies(&decomposition, &by_coefficients, &mut upstream)?;
-        let mut gradients: Vec<Vec<f64>> =
-            self.classes.sizes.iter().map(|&n| vec![0.0; n]).collect();
-        for (id, upstream) in upstream.iter().enumerate() {
-            pull_back(decomposition.kernels(&[id])[0], upstream, &mut gradients)?;
-        }
-        Ok((total, gradients))
+        let (workload, classes) = (self.workload, self.classes);
+        let found =
+            evaluate(workload, classes, measures, &mut |key, problem| self.solve(key, problem))?;
+        Ok((found.value, found.gradients))
     }
 
-    /// Solves a problem, unless an equal one is solved.
-    ///
-    /// Returns its index.
-    fn solve(
-        &mut self,
-        decomposition: &Decomposition,
-        key: (usize, usize),
-        sizes: &[usize],
-        terms: Vec<(f64, Vec<KernelId>)>,
-        problems: &mut Vec<Problem>,
-        known: &mut HashMap<Signature, usize>,
-    ) -> Result<usize> {
+    /// Solves a problem. Returns E with its derivative.
+    fn solve(&mut self, key: Key, problem: &SubspaceProblem<'_>) -> Result<(f64, Derivative)> {
+        let start = self.weights.get(&key).map(Vec::as_slice);
+        let gram = problem.gram()?;
+        let found = self.optimal.weights(problem.sizes, gram.view(), start)?;
+        let (t, mut by_gram) = derivative_by_gram(gram.view(), &found.mu)?;
+        by_gram *= t;
+        self.iterations += found.certificate.iterations;
+        self.weights.insert(key, found.mu);
+        Ok((t * t, Derivative::Gram(by_gram)))
+    }
+}
+
+/// A residual problem and the index of its factor; the residual problem is the first one that it
+/// solves.
+pub(super) type Key = (AttributeSet, usize);
+
+/// A function that returns E of a problem with its derivative.
+pub(super) type Solve<'s> = dyn FnMut(Key, &SubspaceProblem<'_>) -> Result<(f64, Derivative)> + 's;
+
+/// F at a measure, with its derivatives.
+pub(super) struct Evaluation {
+    pub value: f64,
+    /// The derivatives by the measures of the classes.
+    pub gradients: Vec<Vec<f64>>,
+    pub decomposition: Decomposition,
+    pub problems: Vec<Problem>,
+    /// The derivatives by the kernels.
+    pub upstream: Vec<Upstream>,
+}
+
+/// Computes F and its derivatives with the errors and derivatives that `solve` returns.
+///
+/// # Errors
+/// A solve fails.
+pub(super) fn evaluate(
+    workload: &GroupedWorkload,
+    classes: &Classes,
+    measures: &[Vec<f64>],
+    solve: &mut Solve<'_>,
+) -> Result<Evaluation> {
+    let per_class =
+        measures.iter().map(|nu| Measure::of(nu.clone())).collect::<Result<Vec<_>>>()?;
+    let measure = ReferenceMeasure::of_classes(classes.of.clone(), &per_class)?;
+    let decomposition = Decomposition::for_measure(workload, &measure)?;
+    let mut problems: Vec<Problem> = Vec::new();
+    let mut known: HashMap<Signature, usize> = HashMap::new();
+    let mut solved = |key: Key,
+                      sizes: &[usize],
+                      terms: Vec<(f64, Vec<KernelId>)>,
+                      problems: &mut Vec<Problem>|
+     -> Result<usize> {
         let signature: Signature =
             terms.iter().map(|(c, kernels)| (c.to_bits(), kernels.clone())).collect();
         if let Some(&index) = known.get(&signature) {
@@ -194,75 +137,114 @@ impl<'a> Objective<'a> {
         let listed =
             terms.iter().map(|(c, kernels)| (*c, decomposition.kernels(kernels))).collect();
         let problem = SubspaceProblem { sizes, classes: &[], terms: listed };
-        let by_rows = problem.joint_rows().is_some_and(|rows| (self.by_rows)(sizes, rows));
-        let (error, derivative) = if by_rows {
-            let rows = problem.rows()?;
-            let start = self.centres.get(&key);
-            let centre = Optimal::centre_of_rows(sizes, rows.view(), self.gap, start)?;
-            let (_, mut by_rows) = derivative_by_rows(rows.view(), centre.mu())?;
-            by_rows *= 2.0;
-            let mut first = vec![0];
-            for (_, kernels) in &problem.terms {
-                let count: usize = kernels.iter().filter_map(|kernel| kernel.joint_rows()).sum();
-                first.push(first.last().copied().unwrap_or(0) + count);
-            }
-            self.iterations += centre.steps;
-            let value = centre.value;
-            self.centres.insert(key, centre);
-            (value, Derivative::Rows { by_rows, rows, first })
-        } else {
-            let start = self.weights.get(&key).map(Vec::as_slice);
-            let gram = problem.gram()?;
-            let found = self.optimal.weights(sizes, gram.view(), start)?;
-            let (t, mut by_gram) = derivative_by_gram(gram.view(), &found.mu)?;
-            by_gram *= t;
-            self.iterations += found.certificate.iterations;
-            self.weights.insert(key, found.mu);
-            (t * t, Derivative::Gram(by_gram))
-        };
+        let (error, derivative) = solve(key, &problem)?;
         known.insert(signature, problems.len());
         problems.push(Problem { terms, error, derivative, upstream: 0.0 });
         Ok(problems.len() - 1)
+    };
+    let mut by_coefficients: Vec<Vec<f64>> = Vec::with_capacity(decomposition.residuals().len());
+    let mut pending: Vec<(usize, usize, f64)> = Vec::new();
+    let mut total = 0.0;
+    for (k, residual) in decomposition.residuals().iter().enumerate() {
+        let scale = residual.terms.first().map_or(1.0, |term| term.coefficient);
+        if let [term] = residual.terms.as_slice() {
+            let sizes = |axis: usize| {
+                if term.kernels.len() == 1 {
+                    residual.sizes.clone()
+                } else {
+                    vec![residual.sizes[axis]]
+                }
+            };
+            let mut error = scale;
+            let mut factors = Vec::with_capacity(term.kernels.len());
+            for (axis, &kernel) in term.kernels.iter().enumerate() {
+                let terms = vec![(1.0, vec![kernel])];
+                let index =
+                    solved((residual.attributes, axis), &sizes(axis), terms, &mut problems)?;
+                error *= problems[index].error;
+                factors.push(index);
+            }
+            for index in factors {
+                problems[index].upstream += error.sqrt() / (2.0 * problems[index].error);
+            }
+            by_coefficients.push(vec![error.sqrt() / (2.0 * scale)]);
+            total += error.sqrt();
+        } else {
+            let terms: Vec<_> =
+                residual.terms.iter().map(|t| (t.coefficient / scale, t.kernels.clone())).collect();
+            let index = solved((residual.attributes, 0), &residual.sizes, terms, &mut problems)?;
+            let root = (scale * problems[index].error).sqrt();
+            problems[index].upstream += scale / (2.0 * root);
+            pending.push((k, index, 1.0 / (2.0 * root)));
+            by_coefficients.push(Vec::new());
+            total += root;
+        }
     }
+    let mut upstream = vec![Upstream::default(); decomposition.kernel_count()];
+    let mut by_terms = Vec::with_capacity(problems.len());
+    for problem in &problems {
+        by_terms.push(problem.distribute(&decomposition, &mut upstream)?);
+    }
+    for (k, index, factor) in pending {
+        by_coefficients[k] = by_terms[index].iter().map(|d| d * factor).collect();
+    }
+    add_energies(workload, &decomposition, &by_coefficients, &mut upstream)?;
+    let mut gradients: Vec<Vec<f64>> = classes.sizes.iter().map(|&n| vec![0.0; n]).collect();
+    for (id, upstream) in upstream.iter().enumerate() {
+        pull_back(decomposition.kernels(&[id])[0], upstream, &mut gradients)?;
+    }
+    Ok(Evaluation { value: total, gradients, decomposition, problems, upstream })
+}
 
-    /// Adds the derivatives by mean energies, given the derivatives by coefficients.
-    ///
-    /// A coefficient is `Σ w Π g` over the groups, with mean energies g.
-    fn add_energies(
-        &self,
-        decomposition: &Decomposition,
-        by_coefficients: &[Vec<f64>],
-        upstream: &mut [Upstream],
-    ) -> Result<()> {
-        for group in self.workload.groups() {
-            let factors = decomposition.factors_of(group)?;
-            let way = group.attributes().len();
-            for (attributes, term) in decomposition.terms_of(group)? {
-                let Some(k) = decomposition.position(attributes) else { continue };
-                let terms = &decomposition.residuals()[k].terms;
-                let Some(term_index) = terms.iter().position(|t| t.kernels == term.kernels) else {
-                    continue;
-                };
-                let by = by_coefficients[k][term_index] * group.weight();
-                match group.queries() {
-                    GroupQueries::Joint(_) if attributes.is_empty() => {
-                        upstream[factors[0].0].energy += by
-                    }
-                    GroupQueries::Joint(_) => {}
-                    GroupQueries::Product(_) => {
-                        let kept = group.attributes().axes_in(attributes);
-                        for dropped in (0..way).filter(|&axis| !kept.contains(axis)) {
-                            let others =
-                                AxisSet::of(way, |axis| axis != dropped && !kept.contains(axis));
-                            let rest: f64 =
-                                others.select(&factors).iter().map(|(_, energy)| energy).product();
-                            upstream[factors[dropped].0].energy += by * rest;
-                        }
+/// Adds the derivatives by mean energies, given the derivatives by coefficients.
+///
+/// A coefficient is `Σ w Π g` over the groups, with mean energies g.
+fn add_energies(
+    workload: &GroupedWorkload,
+    decomposition: &Decomposition,
+    by_coefficients: &[Vec<f64>],
+    upstream: &mut [Upstream],
+) -> Result<()> {
+    for group in workload.groups() {
+        let factors = decomposition.factors_of(group)?;
+        let way = group.attributes().len();
+        for (attributes, term) in decomposition.terms_of(group)? {
+            let Some(k) = decomposition.position(attributes) else { continue };
+            let terms = &decomposition.residuals()[k].terms;
+            let Some(term_index) = terms.iter().position(|t| t.kernels == term.kernels) else {
+                continue;
+            };
+            let by = by_coefficients[k][term_index] * group.weight();
+            match group.queries() {
+                GroupQueries::Joint(_) if attributes.is_empty() => {
+                    upstream[factors[0].0].energy += by
+                }
+                GroupQueries::Joint(_) => {}
+                GroupQueries::Product(_) => {
+                    let kept = group.attributes().axes_in(attributes);
+                    for dropped in (0..way).filter(|&axis| !kept.contains(axis)) {
+                        let others =
+                            AxisSet::of(way, |axis| axis != dropped && !kept.contains(axis));
+                        let rest: f64 =
+                            others.select(&factors).iter().map(|(_, energy)| energy).product();
+                        upstream[factors[dropped].0].energy += by * rest;
                     }
                 }
             }
         }
-        Ok(())
+    }
+    Ok(())
+}
+
+impl Derivative {
+    /// Creates the derivative by the rows of a problem's terms.
+    pub fn by_rows(problem: &SubspaceProblem<'_>, by_rows: Array2<f64>, rows: Array2<f64>) -> Self {
+        let mut first = vec![0];
+        for (_, kernels) in &problem.terms {
+            let count: usize = kernels.iter().filter_map(|kernel| kernel.joint_rows()).sum();
+            first.push(first.last().copied().unwrap_or(0) + count);
+        }
+        Derivative::Rows { by_rows, rows, first }
     }
 }
 

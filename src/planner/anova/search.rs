@@ -56,24 +56,18 @@ impl<'o, 'w> Search<'o, 'w> {
 
     /// Evaluates starts and returns those that are not [dominated](Start::is_dominated_by).
     ///
-    /// Returns all starts if a problem is solved by rows: there a search can end at its limit, and a
-    /// dominated start may then be ahead. Starts at which a residual problem cannot be solved are
-    /// omitted.
+    /// Starts at which a residual problem cannot be solved are omitted.
     ///
     /// # Errors
     /// An evaluation fails for another reason.
     pub fn screened(&mut self, starts: Vec<Start>) -> Result<Vec<Start>> {
         let mut known: Vec<Start> = Vec::with_capacity(starts.len());
         for start in starts {
-            if self.objective.uses_centres() {
-                known.push(start);
-            } else if let Some(value) = if_solved(self.evaluate(&start.x))? {
+            if let Some(value) = if_solved(self.evaluate(&start.x))? {
                 known.push(Start { value: Some(value), ..start });
             }
         }
-        let kept = |start: &Start| {
-            self.objective.uses_centres() || !known.iter().any(|other| start.is_dominated_by(other))
-        };
+        let kept = |start: &Start| !known.iter().any(|other| start.is_dominated_by(other));
         Ok(known.iter().filter(|start| kept(start)).cloned().collect())
     }
 
@@ -130,7 +124,7 @@ fn symmetrise(gradient: &mut [f64], sizes: &[usize]) {
 /// Returns the result of a search, or `None` if it met a residual problem that cannot be solved.
 ///
 /// Then the plan of another start or the uniform plan is used.
-fn if_solved<T>(found: Result<T>) -> Result<Option<T>> {
+pub(super) fn if_solved<T>(found: Result<T>) -> Result<Option<T>> {
     match found {
         Err(Error::DidNotConverge { .. } | Error::NotPositiveDefinite { .. }) => Ok(None),
         found => found.map(Some),

@@ -63,7 +63,7 @@ impl SubspaceSolver for CertifiedSolver {
     }
 
     fn solve(&self, problem: &SubspaceProblem<'_>) -> Result<Solved> {
-        self.solved(problem, None)
+        self.solved(problem, None, None)
     }
 }
 
@@ -72,19 +72,22 @@ impl CertifiedSolver {
     ///
     /// # Errors
     /// As [`SubspaceSolver::solve`], or the proof does not fit.
-    pub(super) fn solved(
+    pub(in crate::planner) fn solved(
         &self,
         problem: &SubspaceProblem<'_>,
         known: Option<&Proof>,
+        near: Option<&[f64]>,
     ) -> Result<Solved> {
         let optimal = Optimal::new(self.options)?;
         let joint_rows = problem.joint_rows();
         self.check_fits(problem.sizes, joint_rows)?;
         if joint_rows.is_some_and(|rows| solves_by_rows(problem.sizes, rows)) {
             let rows = problem.rows()?;
-            let selection = match known {
-                Some(proof) => proof.row_selection(problem.sizes, rows.view())?,
-                None => optimal.select_rows(problem.sizes, rows.view())?,
+            let near = near.filter(|near| near.len() == rows.ncols());
+            let selection = match (known, near) {
+                (Some(proof), _) => proof.row_selection(problem.sizes, rows.view())?,
+                (None, Some(near)) => optimal.select_rows_near(problem.sizes, rows.view(), near)?,
+                (None, None) => optimal.select_rows(problem.sizes, rows.view())?,
             };
             let strategy = StrategyFactor::low_rank(problem.sizes, selection.queries.view())?;
             return Ok(Solved {

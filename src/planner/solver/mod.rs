@@ -3,12 +3,14 @@
 mod bases;
 mod certified;
 mod fourier;
+mod near;
 mod proved;
 
 pub use bases::{AttributeBasis, Bases, BasisSolver, PrefixBasis, ResidualBasis};
 pub use certified::CertifiedSolver;
 pub(super) use certified::{check_dense_memory, solves_by_rows};
 pub use fourier::FourierSolver;
+pub(super) use near::NearSolver;
 pub use proved::ProvedSolver;
 
 use ndarray::Array2;

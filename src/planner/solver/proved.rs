@@ -45,6 +45,6 @@ impl SubspaceSolver for ProvedSolver {
             let remedy = "use the proofs of the plan for this workload and measure";
             Error::bad_input("proofs of a plan", "one per residual problem", found, remedy)
         })?;
-        self.solver.solved(problem, Some(&proof))
+        self.solver.solved(problem, Some(&proof), None)
     }
 }

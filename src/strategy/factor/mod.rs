@@ -266,7 +266,7 @@ impl StrategyFactor {
             return self.total_variance(std::iter::once(query.to_vec()));
         }
         let covariance = self.covariance()?;
-        Ok(linalg::kron_apply(&[covariance.view()], query)?
+        Ok(linalg::kron_apply(&[covariance.view()], query.to_vec())?
             .iter()
             .zip(query)
             .map(|(x, q)| x * q)

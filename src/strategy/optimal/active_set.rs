@@ -25,7 +25,10 @@ const MAX_MARGIN: f64 = 0.5;
 const MIN_WEIGHT: f64 = 0.1;
 
 /// Share of the uniform weights in a start; a start near the boundary takes many steps.
-const UNIFORM_SHARE: f64 = 0.2;
+pub(super) const UNIFORM_SHARE: f64 = 0.2;
+
+/// The same for a start from a point of the central path, which is inside.
+pub(super) const CENTRAL_SHARE: f64 = 1e-3;
 
 /// Maximum number of sets of cells.
 const MAX_ROUNDS: usize = 8;
@@ -37,7 +40,12 @@ const MAX_ORBITS: usize = 4096;
 ///
 /// # Errors
 /// The eigensolver fails.
-pub(super) fn run(dual: &Dual, bounds: &mut Bounds, options: &OptimalOptions) -> Result<()> {
+pub(super) fn run(
+    dual: &Dual,
+    bounds: &mut Bounds,
+    options: &OptimalOptions,
+    uniform_share: f64,
+) -> Result<()> {
     let orbits = dual.orbit_sizes.len();
     let Some(mut point) = bounds.upper.clone() else { return Ok(()) };
     let mut active = vec![false; orbits];
@@ -57,7 +65,7 @@ pub(super) fn run(dual: &Dual, bounds: &mut Bounds, options: &OptimalOptions) ->
         let total: f64 = kept.iter().map(|&o| point.mu[o] * dual.orbit_sizes[o]).sum();
         let start: Vec<f64> = kept
             .iter()
-            .map(|&o| (1.0 - UNIFORM_SHARE) * point.mu[o] / total + UNIFORM_SHARE / size)
+            .map(|&o| (1.0 - uniform_share) * point.mu[o] / total + uniform_share / size)
             .collect();
         let start: Point = restricted.evaluate(&start)?;
         let mut small_bounds = Bounds::new();

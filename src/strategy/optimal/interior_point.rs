@@ -16,14 +16,11 @@ use crate::error::Result;
 /// Share of the distance to the boundary that a step takes at most.
 const STEP_FRACTION: f64 = 0.99;
 
-/// Relative residual of the systems if H is not formed. The certificate does not depend on it.
-const PRECISION: f64 = 1e-5;
-
 /// Steps without progress of the gap before the method stops.
 const PATIENCE: usize = 6;
 
 /// The function that forms H: [`Curvature::formed`] or [`Curvature::nearly_formed`].
-pub(super) type Form = fn(&Dual, &Point, f64) -> Curvature<'static>;
+pub(super) type Form = fn(&Dual, &Point, f64) -> Curvature;
 
 /// Runs from `start` until the gap reaches the tolerance, progress ends, or `max_steps` evaluations
 /// are used.
@@ -93,15 +90,15 @@ pub(super) fn run(
 ///
 /// `None` if a system cannot be solved or the step is not finite.
 fn direction(
-    curvature: &Curvature<'_>,
+    curvature: &Curvature,
     mu: &Array1<f64>,
     z: &Array1<f64>,
     residual: &Array1<f64>,
 ) -> Result<Option<(Array1<f64>, Array1<f64>)>> {
-    let system = curvature.system(z / mu)?;
+    let system = curvature.system(&(z / mu));
     // μ Z + Z Δμ + μ ΔZ = target, Z + ΔZ = residual + H Δμ.
     let slack_step = |dmu: &Array1<f64>| residual + &curvature.times(dmu) - z;
-    let Some(affine) = system.solve(-residual, PRECISION) else { return Ok(None) };
+    let Some(affine) = system.solve(-residual) else { return Ok(None) };
     let affine_z = slack_step(&affine);
     let orbits = mu.len() as f64;
     let mean = mu.dot(z) / orbits;
@@ -111,7 +108,7 @@ fn direction(
     let right = Array1::from_shape_fn(mu.len(), |i| {
         (target - affine[i] * affine_z[i]) / mu[i] - residual[i]
     });
-    let Some(dmu) = system.solve(right, PRECISION) else { return Ok(None) };
+    let Some(dmu) = system.solve(right) else { return Ok(None) };
     let dz = slack_step(&dmu);
     Ok((dmu.iter().chain(&dz).all(|x| x.is_finite())).then_some((dmu, dz)))
 }

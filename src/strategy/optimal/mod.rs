@@ -22,7 +22,6 @@
 mod active_set;
 mod anderson;
 pub(super) mod banded;
-mod central_path;
 mod conjugate_gradients;
 mod dual;
 mod dual_vector;
@@ -36,6 +35,7 @@ mod newton;
 mod optimum_dual;
 mod problem_dual;
 mod proof;
+mod saddle;
 mod search;
 pub mod tridiagonal;
 mod weighted;
@@ -52,7 +52,6 @@ use crate::error::{Error, Result};
 use crate::workload::{Gram, GramFactor};
 pub(crate) use anderson::{Anderson, StepLimit};
 pub(crate) use banded::{BandedFactor, QuasiNewton, SmoothFunction};
-pub(crate) use central_path::Centre;
 use dual::{Dual, Point};
 pub use dual_vector::DualVector;
 pub(crate) use fixed_point::{EXPONENT, MAX_STRETCH, WINDOW, normalised};
@@ -62,9 +61,10 @@ pub use optimum_dual::OptimumDual;
 pub use problem_dual::ProblemDual;
 pub use proof::{Proof, ProofWeights, ProvedBounds};
 use proof::{Weighting, orbit_means};
+pub(crate) use saddle::{Linearised, MovingRows, PathPoint, Spectra};
 use search::{Bounds, certify};
 pub(super) use weighted::lower_bound_of_epochs;
-pub(crate) use weights::{by_gram, by_rows};
+pub(crate) use weights::by_gram;
 
 /// The tolerance and the limits of the solver.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -135,6 +135,16 @@ impl Optimal {
             ));
         }
         rows_selected(shape, rows, &Weighting::Search(&self.options))
+    }
+
+    /// As [`Optimal::select_rows`], from weights per cell of a point of the central path.
+    pub(crate) fn select_rows_near(
+        &self,
+        shape: &[usize],
+        rows: ArrayView2<'_, f64>,
+        near: &[f64],
+    ) -> Result<RowSelection> {
+        rows_selected(shape, rows, &Weighting::Near(&self.options, near))
     }
 }
 

@@ -50,6 +50,8 @@ pub struct ProvedBounds {
 pub(super) enum Weighting<'a> {
     /// By search, from uniform weights on the cells.
     Search(&'a OptimalOptions),
+    /// By search from weights per cell of a point of the central path.
+    Near(&'a OptimalOptions, &'a [f64]),
     /// The weights per cell of the lower bound, and of the strategy.
     Known(&'a [f64], &'a [f64]),
 }
@@ -69,7 +71,10 @@ impl Weighting<'_> {
         by_orbit: impl Fn(&[f64]) -> Vec<f64>,
     ) -> Result<Proved> {
         let (lower, upper) = match self {
-            Weighting::Search(options) => return certify(dual, start, options, cells),
+            Weighting::Search(options) => return certify(dual, start, options, cells, false),
+            Weighting::Near(options, near) => {
+                return certify(dual, by_orbit(near), options, cells, true);
+            }
             Weighting::Known(lower, upper) => (lower, upper),
         };
         let point = dual.evaluate(&by_orbit(upper))?;

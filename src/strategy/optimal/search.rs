@@ -63,11 +63,14 @@ impl Bounds {
 
 /// Solves a dual problem over `cells` cells from a start, and returns the best point with its
 /// certificate.
+///
+/// A start that is `central`, a point of the central path, continues on the active cells.
 pub(super) fn certify(
     dual: &Dual,
     start: Vec<f64>,
     options: &OptimalOptions,
     cells: usize,
+    central: bool,
 ) -> Result<Proved> {
     if dual.block_orbits().next().is_none() {
         return Err(Error::bad_input(
@@ -78,6 +81,10 @@ pub(super) fn certify(
         ));
     }
     let mut bounds = Bounds::new();
+    if central {
+        bounds.record(&dual.evaluate(&start)?);
+        active_set::run(dual, &mut bounds, options, active_set::CENTRAL_SHARE)?;
+    }
     minimise_gap(dual, start, &mut bounds, options)?;
     let gap = bounds.gap();
     let Some(point) = bounds.upper else {
@@ -132,7 +139,7 @@ fn minimise_gap(
                 interior_point::run(dual, &start, bounds, options, remaining, Curvature::formed)?;
             }
             if !bounds.ended(options) {
-                active_set::run(dual, bounds, options)?;
+                active_set::run(dual, bounds, options, active_set::UNIFORM_SHARE)?;
             }
             if let Some(best) = &bounds.upper {
                 fixed_point = FixedPoint::from(best.mu.clone());

@@ -57,7 +57,8 @@ impl Optimal {
             }
             None => dual.uniform(),
         };
-        let Proved { dual: weights, certificate, .. } = certify(dual, start, &self.options, cells)?;
+        let Proved { dual: weights, certificate, .. } =
+            certify(dual, start, &self.options, cells, false)?;
         Ok(DualWeights {
             mu: orbits.orbit_of.iter().map(|&orbit| weights[orbit]).collect(),
             certificate,
@@ -80,22 +81,6 @@ pub(crate) fn by_gram(gram: ArrayView2<'_, f64>, mu: &[f64]) -> Result<(f64, Arr
         row.iter_mut().zip(&roots).for_each(|(x, root)| *x *= root);
     }
     Ok((t, matmech_linalg::gram_of(rows.view())))
-}
-
-/// Returns t and a matrix P for which `2t P` is the derivative of `E = t²` by R.
-///
-/// `t = tr K^½` and `P = K^(−½) R D` with `K = R D Rᵀ`, `D = diag(μ)`. O(rows² · cells).
-///
-/// # Errors
-/// The eigensolver fails.
-pub(crate) fn by_rows(rows: ArrayView2<'_, f64>, mu: &[f64]) -> Result<(f64, Array2<f64>)> {
-    let mut weighted = rows.to_owned();
-    for mut row in weighted.rows_mut() {
-        row.iter_mut().zip(mu).for_each(|(x, m)| *x *= m);
-    }
-    let (t, roots) = inverse_roots(matmech_linalg::matmul(rows, weighted.t()).view())?;
-    let inverse = matmech_linalg::gram_of(roots.view());
-    Ok((t, matmech_linalg::matmul(inverse.view(), weighted.view())))
 }
 
 /// Returns tr A^½, and rows whose Gram matrix is `A^(−½)` on the range of A.

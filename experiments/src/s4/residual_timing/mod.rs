@@ -19,9 +19,9 @@ use crate::printed::memory;
 use crate::remembered::Remembered;
 use crate::statistics::Sample;
 
-/// Maximum number of arrays of the size of the marginal that one measurement holds: its input and
-/// two intermediate results of the Kronecker product.
-const ARRAYS: f64 = 3.0;
+/// Maximum number of arrays of the size of the marginal that one measurement holds: input and result
+/// of a factor of the Kronecker product.
+const ARRAYS: f64 = 2.0;
 
 /// Number of remembered times; above that of all points, methods and operations of the paper.
 const MAX_TIMES: usize = 256;
@@ -257,14 +257,7 @@ impl ResidualTiming {
         point: Point,
         rng: &mut ChaCha20Rng,
     ) -> Result<Arc<Timed>> {
-        self.times.get((operation, method, point), || {
-            let marginal = marginal(point, rng);
-            let given = match operation {
-                Operation::Decomp => marginal,
-                Operation::Recon => decomp(&marginal, &point.sizes(), point.kept())?,
-            };
-            timed(operation, method, point, &given)
-        })
+        self.times.get((operation, method, point), || timed(operation, method, point, rng))
     }
 }
 
@@ -312,39 +305,48 @@ impl Point {
     }
 }
 
-/// Measures the median time of a call.
-fn timed(operation: Operation, method: Method, point: Point, given: &[f64]) -> Result<Timed> {
+/// Measures the median time of a call on random values.
+///
+/// Every call has a new input, which the baselines overwrite: a copy would be a third array.
+fn timed(
+    operation: Operation,
+    method: Method,
+    point: Point,
+    rng: &mut ChaCha20Rng,
+) -> Result<Timed> {
     let (sizes, kept) = (point.sizes(), point.kept());
     let factors: Vec<Factor> = match operation {
         Operation::Decomp => decomp_factors(&sizes, kept),
         Operation::Recon => recon_factors(&sizes, kept),
     };
-    let given = black_box(given);
-    let call = || match (method, operation) {
-        (Method::InAxis, Operation::Decomp) => decomp(given, &sizes, kept),
-        (Method::InAxis, Operation::Recon) => recon(given, &sizes, kept),
-        (Method::KroneckerDense, _) => apply_dense(&factors, given),
-        (Method::KroneckerStructured, _) => apply_structured(&factors, given),
+    let cells = factors.iter().map(|factor| factor.columns()).product();
+    let mut call = || -> Result<Timed> {
+        let given = black_box(values(cells, rng));
+        let started = Instant::now();
+        let result = match (method, operation) {
+            (Method::InAxis, Operation::Decomp) => decomp(&given, &sizes, kept),
+            (Method::InAxis, Operation::Recon) => recon(&given, &sizes, kept),
+            (Method::KroneckerDense, _) => apply_dense(&factors, given),
+            (Method::KroneckerStructured, _) => apply_structured(&factors, given),
+        };
+        let result = black_box(result?);
+        Ok(Timed { seconds: started.elapsed().as_secs_f64(), values: result.len() })
     };
     // The first call is not counted, because it allocates memory.
-    let mut result = call()?;
+    let Timed { values, .. } = call()?;
     let (mut calls, mut sum) = (Vec::new(), 0.0);
     while sum < MIN_SECONDS || (calls.len() < MIN_CALLS && sum < MAX_SECONDS) {
-        drop(std::mem::take(&mut result));
-        let started = Instant::now();
-        result = black_box(call()?);
-        let seconds = started.elapsed().as_secs_f64();
+        let Timed { seconds, .. } = call()?;
         calls.push(seconds);
         sum += seconds;
     }
     calls.sort_by(f64::total_cmp);
-    Ok(Timed { seconds: calls[calls.len() / 2], values: result.len() })
+    Ok(Timed { seconds: calls[calls.len() / 2], values })
 }
 
-/// Returns random counts; their values do not matter for the time.
-fn marginal(point: Point, rng: &mut ChaCha20Rng) -> Vec<f64> {
-    let cells = point.sizes().iter().product();
-    (0..cells).map(|_| f64::from(rng.random_range(0..100u32))).collect()
+/// Returns random counts; they do not matter for the time.
+fn values(count: usize, rng: &mut ChaCha20Rng) -> Vec<f64> {
+    (0..count).map(|_| f64::from(rng.random_range(0..100u32))).collect()
 }
 
 /// Returns the points of one side of the figure.

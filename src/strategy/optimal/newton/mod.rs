@@ -1,16 +1,11 @@
 //! The curvature H of the dual function and the linear systems of the interior-point method.
 //!
 //! `H_ij = Σ_ab Y_ai Y_bi Y_aj Y_bj W_ab` with `W_ab = 1/(s_a s_b (s_a + s_b))`, summed over the
-//! blocks. For few orbits H is formed. For many orbits and low rank, only products
-//! `Hx = diag(Yᵀ (W ∘ (Y diag(x) Yᵀ)) Y)` are computed, 4·rank²·orbits flops each, and
-//! `(H + diag(z/μ)) x = b` is solved by conjugate gradients. The preconditioner is exact on the
-//! orbits with the largest `μ_i H_ii / z_i`. On the others the weights tend to zero, and the system
-//! is nearly diagonal.
+//! blocks.
 
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
-use super::conjugate_gradients::conjugate_gradients;
-use super::dual::{Dual, Point, Spectrum};
+use super::dual::{Dual, Point};
 use crate::error::Result;
 use matmech_linalg as linalg;
 
@@ -20,27 +15,27 @@ const ALWAYS_FORMED: usize = 1024;
 /// Maximum number of orbits for which H is formed: 512 MiB.
 const MAX_FORMED: usize = 8192;
 
-/// Maximum number of orbits on which the preconditioner is exact.
+/// Assumed number of active orbits when costs are compared.
 const MAX_EXACT: usize = 512;
 
 /// Relative additions to the diagonal if rounding makes the preconditioner indefinite.
 const RIDGES: [f64; 3] = [1e-12, 1e-9, 1e-6];
 
-/// Minimum `μ_i H_ii / z_i` of the orbits on which the preconditioner is exact.
-const MIN_COUPLING: f64 = 1e-3;
+/// Step of the nodes in ln x for a relative error of H of 1e-3.
+pub(super) const FINE_STEP: f64 = 1.0;
 
-/// Maximum number of conjugate-gradient steps for one system.
-const MAX_STEPS: usize = 60;
+/// The same for 1.5e-2.
+pub(super) const COARSE_STEP: f64 = 1.5;
 
 /// Number of columns that a product with H processes at a time.
 const CHUNK: usize = 256;
 
-/// Assumed number of conjugate-gradient steps when costs are compared.
+/// Assumed cost of a step on the active orbits, in products with H.
 const TYPICAL_STEPS: f64 = 20.0;
 
-/// Returns whether H is formed, and the flops of one interior-point step.
+/// Returns whether H is formed on all orbits, and the flops of one interior-point step.
 ///
-/// `None` if H is too large to be formed and products are no cheaper.
+/// Otherwise the active orbits are cheaper. `None` if H is too large to be formed and they are not.
 pub(super) fn step_cost(dual: &Dual) -> Option<(bool, f64)> {
     let orbits = dual.orbit_sizes.len();
     let formed: f64 = dual
@@ -65,24 +60,12 @@ pub(super) fn step_cost(dual: &Dual) -> Option<(bool, f64)> {
 }
 
 /// H at a point.
-pub(super) enum Curvature<'a> {
-    /// H itself.
-    Formed(Array2<f64>),
-    /// The data for products with H.
-    Products {
-        /// Per block the orbits of its columns, s and Y, and W.
-        blocks: Vec<(&'a [usize], &'a Spectrum, Array2<f64>)>,
-        /// The scale of H.
-        scale: f64,
-        /// The number of orbits.
-        orbits: usize,
-    },
-}
+pub(super) struct Curvature(Array2<f64>);
 
-/// A function that forms H of one block over some of its columns.
-type Form = fn(&Spectrum, ArrayView2<'_, f64>) -> Array2<f64>;
+/// A function that forms H of one block, from s and some columns of Y.
+type Form = fn(&Array1<f64>, ArrayView2<'_, f64>) -> Array2<f64>;
 
-impl Curvature<'static> {
+impl Curvature {
     /// Forms `H / divisor` at a point: rank²·columns²/2 flops per block.
     pub fn formed(dual: &Dual, point: &Point, divisor: f64) -> Self {
         Self::formed_by(slabs, dual, point, divisor)
@@ -92,172 +75,77 @@ impl Curvature<'static> {
     ///
     /// The weights W are approximated by a sum of about 15 products, rank·columns² flops each.
     pub fn nearly_formed(dual: &Dual, point: &Point, divisor: f64) -> Self {
-        Self::formed_by(sums_of_exponentials, dual, point, divisor)
+        Self::formed_by(|s, y| sums_of_exponentials(s, y, FINE_STEP), dual, point, divisor)
     }
 
     fn formed_by(form: Form, dual: &Dual, point: &Point, divisor: f64) -> Self {
         let orbits = dual.orbit_sizes.len();
         let mut out = Array2::zeros((orbits, orbits));
         for (columns, spectrum) in dual.block_orbits().zip(&point.spectra) {
-            let part = form(spectrum, spectrum.y.view());
+            let part = form(&spectrum.s, spectrum.y.view());
             for (i, &o) in columns.iter().enumerate() {
                 for (j, &p) in columns.iter().enumerate() {
                     out[[o, p]] += part[[i, j]];
                 }
             }
         }
-        Curvature::Formed(out / divisor)
-    }
-}
-
-impl<'a> Curvature<'a> {
-    /// Prepares products with `H / divisor`.
-    pub fn products(dual: &'a Dual, point: &'a Point, divisor: f64) -> Self {
-        let parts = dual.block_orbits().zip(&point.spectra);
-        let orbits = dual.orbit_sizes.len();
-        let weights = |s: &Array1<f64>| {
-            Array2::from_shape_fn((s.len(), s.len()), |(a, b)| {
-                let product = s[a] * s[b] * (s[a] + s[b]);
-                if product > 0.0 { product.recip() } else { 0.0 }
-            })
-        };
-        let blocks =
-            parts.map(|(columns, spectrum)| (columns, spectrum, weights(&spectrum.s))).collect();
-        Curvature::Products { blocks, scale: divisor.recip(), orbits }
+        Curvature(out / divisor)
     }
 
     /// Returns `H x`.
     pub fn times(&self, x: &Array1<f64>) -> Array1<f64> {
-        let (blocks, scale, orbits) = match self {
-            Curvature::Formed(matrix) => return matrix.dot(x),
-            Curvature::Products { blocks, scale, orbits, .. } => (blocks, scale, *orbits),
-        };
-        let mut out = Array1::zeros(orbits);
-        // The columns are processed in chunks, so that intermediate results stay in the cache.
-        for (columns, spectrum, weights) in blocks {
-            let x_of_block = Array1::from_iter(columns.iter().map(|&o| x[o]));
-            let rank = spectrum.y.nrows();
-            let mut inner: Array2<f64> = Array2::zeros((rank, rank));
-            let chunks = || {
-                x_of_block
-                    .axis_chunks_iter(Axis(0), CHUNK)
-                    .zip(spectrum.y.axis_chunks_iter(Axis(1), CHUNK))
-            };
-            for (x, y) in chunks() {
-                let mut scaled = y.as_standard_layout().into_owned();
-                scaled.rows_mut().into_iter().for_each(|mut row| row *= &x);
-                inner += &linalg::matmul(scaled.view(), y.t());
-            }
-            inner *= weights;
-            for ((_, y), columns) in chunks().zip(columns.chunks(CHUNK)) {
-                let outer = linalg::matmul(inner.view(), y);
-                let mut sums = vec![0.0; columns.len()];
-                for (outer, y) in outer.rows().into_iter().zip(y.rows()) {
-                    sums.iter_mut()
-                        .zip(outer.iter().zip(y))
-                        .for_each(|(sum, (a, b))| *sum += a * b);
-                }
-                for (&o, sum) in columns.iter().zip(sums) {
-                    out[o] += scale * sum;
-                }
-            }
-        }
-        out
+        self.0.dot(x)
     }
 
-    /// Prepares the system `(H + diag(barrier)) x = b`.
-    ///
-    /// # Errors
-    /// The preconditioner is not positive definite.
-    pub fn system(&'a self, barrier: Array1<f64>) -> Result<System<'a>> {
-        let (blocks, scale) = match self {
-            Curvature::Formed(matrix) => {
-                let mut matrix = matrix.clone();
-                for (i, b) in barrier.iter().enumerate() {
-                    matrix[[i, i]] += b;
-                }
-                return Ok(System::Formed(matrix));
-            }
-            Curvature::Products { blocks, scale, .. } => (blocks, scale),
-        };
-        let mut diagonal: Array1<f64> = Array1::zeros(barrier.len());
-        for (columns, spectrum, weights) in blocks {
-            let squares = &spectrum.y * &spectrum.y;
-            let outer = linalg::matmul(weights.view(), squares.view()) * &squares;
-            for (&o, sum) in columns.iter().zip(outer.sum_axis(Axis(0))) {
-                diagonal[o] += scale * sum;
-            }
-        }
-        let mut chosen: Vec<usize> =
-            (0..barrier.len()).filter(|&i| diagonal[i] > MIN_COUPLING * barrier[i]).collect();
-        chosen.sort_by(|&i, &j| {
-            (diagonal[j] / barrier[j]).total_cmp(&(diagonal[i] / barrier[i])).then(i.cmp(&j))
-        });
-        chosen.truncate(MAX_EXACT);
-        let mut position = vec![None; barrier.len()];
-        for (k, &i) in chosen.iter().enumerate() {
-            position[i] = Some(k);
-        }
-        let mut exact = Array2::from_diag(&Array1::from_iter(chosen.iter().map(|&i| barrier[i])));
-        for (columns, spectrum, _) in blocks {
-            let (kept, positions): (Vec<usize>, Vec<usize>) =
-                columns.iter().enumerate().filter_map(|(c, &o)| Some((c, position[o]?))).unzip();
-            let part = sums_of_exponentials(spectrum, spectrum.y.select(Axis(1), &kept).view());
-            for (i, &o) in positions.iter().enumerate() {
-                for (j, &p) in positions.iter().enumerate() {
-                    exact[[o, p]] += scale * part[[i, j]];
-                }
-            }
-        }
-        let inverse = if chosen.is_empty() { exact } else { nearly_inverse(exact)? };
-        let rest = (&diagonal + &barrier).mapv(f64::recip);
-        Ok(System::Products { curvature: self, barrier, chosen, inverse, rest })
+    /// Returns `H + diag(barrier)`.
+    pub fn system(&self, barrier: &Array1<f64>) -> System {
+        let mut matrix = self.0.clone();
+        let mut diagonal = matrix.diag_mut();
+        diagonal += barrier;
+        System(matrix)
     }
 }
 
 /// `H + diag(barrier)`.
-pub(super) enum System<'a> {
-    /// The matrix.
-    Formed(Array2<f64>),
-    /// Its products, and a preconditioner.
-    Products {
-        /// H.
-        curvature: &'a Curvature<'a>,
-        /// The diagonal that is added.
-        barrier: Array1<f64>,
-        /// The orbits on which the preconditioner is exact.
-        chosen: Vec<usize>,
-        /// The inverse of the matrix on the chosen orbits.
-        inverse: Array2<f64>,
-        /// The inverse of the whole diagonal.
-        rest: Array1<f64>,
-    },
-}
+pub(super) struct System(Array2<f64>);
 
-impl System<'_> {
-    /// Solves for one right-hand side, up to a relative residual if H is not formed.
+impl System {
+    /// Solves for one right-hand side.
     ///
     /// `None` if the matrix is not positive definite.
-    pub fn solve(&self, right: Array1<f64>, precision: f64) -> Option<Array1<f64>> {
-        let (curvature, barrier, chosen, inverse, rest) = match self {
-            System::Formed(matrix) => {
-                let solved =
-                    linalg::spd_solve(matrix.view(), right.insert_axis(Axis(1)).view()).ok()?;
-                return Some(solved.index_axis(Axis(1), 0).to_owned());
-            }
-            System::Products { curvature, barrier, chosen, inverse, rest } => {
-                (curvature, barrier, chosen, inverse, rest)
-            }
-        };
-        let precondition = |r: &Array1<f64>| {
-            let mut out = r * rest;
-            let exact = inverse.dot(&Array1::from_iter(chosen.iter().map(|&i| r[i])));
-            chosen.iter().zip(exact).for_each(|(&i, x)| out[i] = x);
-            out
-        };
-        let product = |x: &Array1<f64>| curvature.times(x) + barrier * x;
-        conjugate_gradients(product, precondition, right, precision, MAX_STEPS)
+    pub fn solve(&self, right: Array1<f64>) -> Option<Array1<f64>> {
+        let solved = linalg::spd_solve(self.0.view(), right.insert_axis(Axis(1)).view()).ok()?;
+        Some(solved.index_axis(Axis(1), 0).to_owned())
     }
+}
+
+/// Returns `H x` of one block without H: `diag(Yᵀ (W ∘ (Y diag(x) Yᵀ)) Y)`.
+///
+/// 4·rank²·columns flops.
+pub(super) fn product(s: &Array1<f64>, y: ArrayView2<'_, f64>, x: &Array1<f64>) -> Array1<f64> {
+    let mut inner: Array2<f64> = Array2::zeros((s.len(), s.len()));
+    // The columns are processed in chunks, so that intermediate results stay in the cache.
+    let chunks = || x.axis_chunks_iter(Axis(0), CHUNK).zip(y.axis_chunks_iter(Axis(1), CHUNK));
+    for (x, y) in chunks() {
+        let mut scaled = y.as_standard_layout().into_owned();
+        scaled.rows_mut().into_iter().for_each(|mut row| row *= &x);
+        inner += &linalg::matmul(scaled.view(), y.t());
+    }
+    inner *= &pair_weights(s);
+    let mut out = Vec::with_capacity(x.len());
+    for (_, y) in chunks() {
+        let outer = linalg::matmul(inner.view(), y) * y;
+        out.extend(outer.sum_axis(Axis(0)));
+    }
+    Array1::from_vec(out)
+}
+
+/// Returns W: `1/(s_a s_b (s_a + s_b))`, or 0 if that is infinite.
+pub(super) fn pair_weights(s: &Array1<f64>) -> Array2<f64> {
+    Array2::from_shape_fn((s.len(), s.len()), |(a, b)| {
+        let product = s[a] * s[b] * (s[a] + s[b]);
+        if product > 0.0 { product.recip() } else { 0.0 }
+    })
 }
 
 /// Returns the inverse of a matrix that is positive definite up to rounding.
@@ -280,20 +168,20 @@ pub(super) fn nearly_inverse(mut matrix: Array2<f64>) -> Result<Array2<f64>> {
 }
 
 /// Forms H of one block over some of its columns `y`, slab by slab. rank²·columns² flops.
-fn slabs(spectrum: &Spectrum, y: ArrayView2<'_, f64>) -> Array2<f64> {
+fn slabs(s: &Array1<f64>, y: ArrayView2<'_, f64>) -> Array2<f64> {
     let (rank, width) = y.dim();
     let mut part = Array2::zeros((width, width));
     if width == 0 {
         return part;
     }
     for a in 0..rank {
-        let sa = spectrum.s[a];
+        let sa = s[a];
         if sa <= 0.0 {
             continue;
         }
         let mut slab = Array2::zeros((rank - a, width));
         for b in a..rank {
-            let sb = spectrum.s[b];
+            let sb = s[b];
             if sb <= 0.0 {
                 continue;
             }
@@ -309,41 +197,62 @@ fn slabs(spectrum: &Spectrum, y: ArrayView2<'_, f64>) -> Array2<f64> {
     part
 }
 
-/// Forms H of one block over some of its columns `y`, up to a thousandth of its entries' scale.
+/// Forms H of one block over some of its columns `y`, up to a small share of its entries' scale.
 ///
 /// `1/(s_a + s_b) = ∫ e^{−(s_a + s_b)x} dx` by the trapezoidal rule in ln x, so H is a sum of
-/// entrywise squares of `Σ_a y_ai y_aj e^{−s_a x}/s_a`.
-fn sums_of_exponentials(spectrum: &Spectrum, y: ArrayView2<'_, f64>) -> Array2<f64> {
-    let positive = || spectrum.s.iter().copied().filter(|&s| s > 0.0);
+/// entrywise squares of `Σ_a y_ai y_aj e^{−s_a x}/s_a`. `step` is the step in ln x: the relative
+/// error is 1e-3 for [`FINE_STEP`] and 1.5e-2 for [`COARSE_STEP`]. rank·columns² flops per node.
+pub(super) fn sums_of_exponentials(
+    s: &Array1<f64>,
+    y: ArrayView2<'_, f64>,
+    step: f64,
+) -> Array2<f64> {
+    let positive = || s.iter().copied().filter(|&s| s > 0.0);
     let (low, high) =
         positive().fold((f64::INFINITY, 0.0f64), |(low, high), s| (low.min(s), high.max(s)));
-    let nodes = nodes(2.0 * low, 2.0 * high);
+    let nodes = nodes(2.0 * low, 2.0 * high, step);
     if y.nrows() <= 2 * nodes.len() {
-        return slabs(spectrum, y);
+        return slabs(s, y);
     }
-    let mut part = Array2::zeros((y.ncols(), y.ncols()));
-    for (x, weight) in nodes {
-        let mut scaled = y.to_owned();
-        for (mut row, &s) in scaled.rows_mut().into_iter().zip(&spectrum.s) {
+    // Tiles stay in the cache.
+    let scaled = |x: f64, tile: ArrayView2<'_, f64>| {
+        let mut scaled = tile.as_standard_layout().into_owned();
+        for (mut row, &s) in scaled.rows_mut().into_iter().zip(s) {
             row *= if s > 0.0 { ((-s * x).exp() / s).sqrt() } else { 0.0 };
         }
-        let product = linalg::gram_of(scaled.view());
-        part.zip_mut_with(&product, |sum, p| *sum += weight * p * p);
+        scaled
+    };
+    let tiles: Vec<Vec<Array2<f64>>> = y
+        .axis_chunks_iter(Axis(1), CHUNK)
+        .map(|tile| nodes.iter().map(|&(x, _)| scaled(x, tile)).collect())
+        .collect();
+    let mut out = Array2::zeros((y.ncols(), y.ncols()));
+    for (i, left) in tiles.iter().enumerate() {
+        for (j, right) in tiles[..=i].iter().enumerate() {
+            let mut sum = Array2::zeros((left[0].ncols(), right[0].ncols()));
+            for ((left, right), (_, weight)) in left.iter().zip(right).zip(&nodes) {
+                let product = linalg::matmul(left.t(), right.view());
+                sum.zip_mut_with(&product, |sum: &mut f64, p| *sum += weight * p * p);
+            }
+            for ((a, b), &value) in sum.indexed_iter() {
+                out[[i * CHUNK + a, j * CHUNK + b]] = value;
+                out[[j * CHUNK + b, i * CHUNK + a]] = value;
+            }
+        }
     }
-    part
+    out
 }
 
 /// Returns nodes x and weights with `1/s ≈ Σ weight · e^{−sx}` for s between two positive numbers.
 ///
-/// The relative error is at most a thousandth.
-pub(super) fn nodes(low: f64, high: f64) -> Vec<(f64, f64)> {
-    const STEP: f64 = 1.0;
+/// `step` is the distance of the nodes in ln x.
+pub(super) fn nodes(low: f64, high: f64, step: f64) -> Vec<(f64, f64)> {
     // After the last node e^{−sx} is negligible. Before the first it is nearly 1, and all nodes
     // there are merged into one.
     let (first, last) = ((0.05 / high).ln(), (9.0 / low).ln());
-    let count = ((last - first) / STEP).ceil().max(0.0) as usize;
-    let mut out = vec![(0.6 * first.exp() / STEP.exp_m1(), STEP * first.exp() / STEP.exp_m1())];
-    out.extend((0..=count).map(|k| (first + STEP * k as f64).exp()).map(|x| (x, STEP * x)));
+    let count = ((last - first) / step).ceil().max(0.0) as usize;
+    let mut out = vec![(0.6 * first.exp() / step.exp_m1(), step * first.exp() / step.exp_m1())];
+    out.extend((0..=count).map(|k| (first + step * k as f64).exp()).map(|x| (x, step * x)));
     out
 }
 

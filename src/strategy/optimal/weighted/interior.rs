@@ -14,7 +14,7 @@ use super::step_weights::StepWeights;
 use super::weighted_queries::WeightedQueries;
 use crate::error::Result;
 use crate::strategy::optimal::joint_interior_point::{JointPoint, Preconditioner, run};
-use crate::strategy::optimal::newton::{nearly_inverse, nodes};
+use crate::strategy::optimal::newton::{FINE_STEP, nearly_inverse, nodes};
 use matmech_linalg as linalg;
 
 /// Smallest weight of the start, relative to the mean weight.
@@ -97,7 +97,7 @@ impl JointPoint for Factor {
         let rows = ndarray::concatenate![Axis(0), self.left, self.right];
         let (queries, all) = (self.left.nrows(), rows.nrows());
         let mut matrix: Array2<f64> = Array2::zeros((all, all));
-        for (x, weight) in nodes(2.0 * low, 2.0 * high) {
+        for (x, weight) in nodes(2.0 * low, 2.0 * high, FINE_STEP) {
             let factors = s.mapv(|s| (s * (-s * x).exp()).sqrt());
             let product = linalg::gram_of((&rows * &factors).t());
             matrix.zip_mut_with(&product, |sum, z| *sum += weight / self.value * z * z);
