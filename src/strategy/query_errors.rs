@@ -2,7 +2,8 @@
 //!
 //! For a covariance Σ of the cells, the error of query w is `w Σ wᵀ`. Ranges and prefixes need no
 //! rows: with the two-dimensional prefix sums `P_ij = Σ_{a<i, b<j} Σ_ab`, the range [s, e) has the
-//! error `P_ee − P_es − P_se + P_ss`. Circular ranges are ranges of two copies of the cells in a row.
+//! error `P_ee − P_es − P_se + P_ss`. Circular ranges are ranges of two copies of the cells in a
+//! row.
 
 use ndarray::{Array2, ArrayView2, Axis, Slice};
 

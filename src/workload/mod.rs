@@ -290,17 +290,6 @@ impl Workload {
         }
     }
 
-    /// Returns the prefix sums of half the cells, for prefix sums over one attribute of even size.
-    pub(crate) fn halved(&self) -> Option<Self> {
-        let [(family, sizes)] = self.families()? else { return None };
-        match sizes.as_slice() {
-            [cells] if *family == Family::PREFIX && cells.is_multiple_of(2) => {
-                Workload::family(*family, &[cells / 2]).ok()
-            }
-            _ => None,
-        }
-    }
-
     /// Computes the Gram matrix, as a Kronecker product if the workload is one.
     ///
     /// O(Σ cells²) over the factors; O(queries · cells²) for an explicit matrix.

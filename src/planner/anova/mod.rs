@@ -78,8 +78,8 @@ pub enum MeasureChoice {
 ///
 /// *Requirements*: as QuerySmasher. *Cost*: 10–30 evaluations per start, each with one solve and
 /// one eigendecomposition per distinct residual problem; along a central path 10–20 steps, each
-/// with one system over the cells (at most 1,600 of them) per residual problem. *Source*: the project's
-/// `docs/reference-measures.md`; S3, Sec. 6 for the uniform measure.
+/// with one system over the cells (at most 1,600 of them) per residual problem. *Source*: the
+/// project's `docs/reference-measures.md`; S3, Sec. 6 for the uniform measure.
 #[derive(Debug, Clone, Default)]
 pub struct Anova {
     /// The measure.
@@ -93,7 +93,8 @@ pub struct Anova {
     /// The objective.
     ///
     /// For other objectives than the mean, an optimised measure is the one for the mean with the
-    /// group weights of the objective, found alternately. Default [`Mean`](crate::strategy::Objective::Mean).
+    /// group weights of the objective, found alternately. Default
+    /// [`Mean`](crate::strategy::Objective::Mean).
     pub objective: strategy::Objective,
 }
 

@@ -159,7 +159,7 @@ impl<'a> SaddleSearch<'a> {
                 let point = self.points.get_mut(&part.key);
                 let point = point.ok_or_else(|| Error::bug("central path", "a point", "none"))?;
                 let local = step.select(Axis(0), &part.parameters);
-                let moved = part.linearised.step(point, &local);
+                let moved = part.linearised.step(point, &local)?;
                 point.advance(&moved);
             }
             for (nu, first) in measures.iter_mut().zip(&self.first) {

@@ -9,10 +9,11 @@
 //! UB(μ) = LB(μ) · max V_ii / Σ μ_i V_ii    the error of the strategy V(μ)
 //! ```
 //!
-//! Every iterate has a lower bound and a strategy. The gap between the bounds does not depend on how
-//! μ was found. An accelerated multiplicative fixed point finds μ; an interior-point method takes
-//! over if the rank is low. Kronecker products are solved factor by factor (the product of optima is
-//! optimal), identical cells are merged, and symmetries of the workload split the eigenproblems.
+//! Every iterate has a lower bound and a strategy. The gap between the bounds does not depend on
+//! how μ was found. An accelerated multiplicative fixed point finds μ; an interior-point method
+//! takes over if the rank is low. Kronecker products are solved factor by factor (the product of
+//! optima is optimal), identical cells are merged, and symmetries of the workload split the
+//! eigenproblems.
 //!
 //! *Requirements*: a Gram matrix whose dense factors fit into memory. *Cost*: O(cells³) per
 //! iteration and O(cells²) memory for the largest factor. *Reference*: S1, Thm 3.3, and S3,

@@ -19,8 +19,8 @@ use crate::printed::memory;
 use crate::remembered::Remembered;
 use crate::statistics::Sample;
 
-/// Maximum number of arrays of the size of the marginal that one measurement holds: input and result
-/// of a factor of the Kronecker product.
+/// Maximum number of arrays of the size of the marginal that one measurement holds: input and
+/// result of a factor of the Kronecker product.
 const ARRAYS: f64 = 2.0;
 
 /// Number of remembered times; above that of all points, methods and operations of the paper.

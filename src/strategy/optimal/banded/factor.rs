@@ -15,9 +15,9 @@ const RIDGE: f64 = 1e-4;
 /// The parametrisation of banded strategies for one workload.
 ///
 /// The variables are the entries of a lower triangular band matrix, column by column, whose columns
-/// are scaled to the norms `√d_i` with `d_i = z + Σ_{w∋i} y_w`, then y and z. With equal norms there
-/// are only the entries. The scale of all variables is free: errors are multiplied by the squared
-/// sensitivity `Σy + kz`.
+/// are scaled to the norms `√d_i` with `d_i = z + Σ_{w∋i} y_w`, then y and z. With equal norms
+/// there are only the entries. The scale of all variables is free: errors are multiplied by the
+/// squared sensitivity `Σy + kz`.
 #[derive(Debug)]
 pub(crate) struct BandedFactor {
     /// `WᵀW`.
@@ -242,8 +242,8 @@ impl SmoothFunction for BandedFactor {
         Ok(((error * scaled.cost).ln(), gradient))
     }
 
-    /// The logarithm of the error changes with the logarithms of d, and with entries relative to the
-    /// norm of their column, by about the same for all columns. O(n³/3) for the multipliers.
+    /// The logarithm of the error changes with the logarithms of d, and with entries relative to
+    /// the norm of their column, by about the same for all columns. O(n³/3) for the multipliers.
     fn metric(&self, x: &[f64], free: &[bool]) -> Option<Metric> {
         if !self.free_norms {
             return None;

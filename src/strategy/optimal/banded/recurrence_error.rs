@@ -1,8 +1,8 @@
 //! The error of a banded factor for a recurrence, and its derivative, in O(nb²).
 //!
-//! Let the workload be `y_t = ρ_t y_{t−1} + a_t x_t`, so W⁻¹ = L is lower bidiagonal and `K = AL` is
-//! lower triangular with one band more than A. The error of A is `‖K⁻¹‖_F² = tr S`, S = (KKᵀ)⁻¹. For
-//! the columns of a block i, with N = K_ii⁻¹, the next b rows R and Z = K_Ri N,
+//! Let the workload be `y_t = ρ_t y_{t−1} + a_t x_t`, so W⁻¹ = L is lower bidiagonal and `K = AL`
+//! is lower triangular with one band more than A. The error of A is `‖K⁻¹‖_F² = tr S`, S = (KKᵀ)⁻¹.
+//! For the columns of a block i, with N = K_ii⁻¹, the next b rows R and Z = K_Ri N,
 //!
 //! ```text
 //! S_Ri = −S_RR Z,    S_ii = NᵀN + Zᵀ S_RR Z

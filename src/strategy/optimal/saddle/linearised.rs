@@ -4,7 +4,7 @@ use ndarray::{Array1, Array2, Axis, Slice};
 
 use super::coupling::Coupling;
 use super::{MovingRows, PathPoint, Spectra};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::strategy::optimal::conjugate_gradients::conjugate_gradients;
 use crate::strategy::optimal::newton::{
     COARSE_STEP, nearly_inverse, pair_weights, product, sums_of_exponentials,
@@ -83,9 +83,9 @@ impl MovingRows<'_> {
         let parameters = coupling.hessian.nrows();
         let mut right = coupling.rows(&spectra, &formed, &y);
         let last = Array1::from_iter(formed.iter().map(|&i| cell_right[i]));
-        right.append(Axis(1), last.insert_axis(Axis(1)).view()).map_err(|e| {
-            crate::error::Error::bug("central path", "one right-hand side per cell", e)
-        })?;
+        right
+            .append(Axis(1), last.insert_axis(Axis(1)).view())
+            .map_err(|e| Error::bug("central path", "one right-hand side per cell", e))?;
         let columns = |solved: &Array2<f64>| {
             linalg::matmul(right.slice_axis(Axis(1), Slice::from(..parameters)).t(), solved.view())
         };
@@ -119,9 +119,15 @@ impl Linearised {
     ///
     /// If H is not formed on all cells, conjugate gradients with the formed part as preconditioner:
     /// O(rows² · cells) time per step.
-    pub fn step(&self, point: &PathPoint, measures: &Array1<f64>) -> (Array1<f64>, Array1<f64>) {
+    ///
+    /// # Errors
+    /// S is not positive definite in floating point.
+    pub fn step(
+        &self,
+        point: &PathPoint,
+        measures: &Array1<f64>,
+    ) -> Result<(Array1<f64>, Array1<f64>)> {
         let Spectra { s, y, residual, .. } = &self.spectra;
-        let cells = y.ncols();
         let moved = self.coupling.directional(&self.spectra, measures);
         let dmu = match &self.solved {
             Solved::All(solved) => {
@@ -140,12 +146,13 @@ impl Linearised {
                 };
                 let system = |x: &Array1<f64>| product(s, y.view(), x) + &self.barrier * x;
                 let right = &self.cell_right + &moved;
-                conjugate_gradients(system, precondition, right, PRECISION, MAX_STEPS)
-                    .unwrap_or_else(|| Array1::zeros(cells))
+                conjugate_gradients(system, precondition, right, PRECISION, MAX_STEPS).ok_or_else(
+                    || Error::DidNotConverge { what: "central path".into(), order: y.ncols() },
+                )?
             }
         };
         let dslack = residual + &product(s, y.view(), &dmu) - &moved - &point.slack;
-        (dmu, dslack)
+        Ok((dmu, dslack))
     }
 }
 

@@ -142,7 +142,7 @@ fn paths_end_at_the_optimum() {
             let barrier = gap * point.mu.sum() / point.mu.len() as f64;
             let linearised = moving.linearised(spectra, &point, barrier).unwrap();
             let still = Array1::zeros(shape[0] + shape[1]);
-            let step = linearised.step(&point, &still);
+            let step = linearised.step(&point, &still).unwrap();
             point.advance(&step);
         }
         let bound = moving.spectra(&point.mu).unwrap().trace().powi(2) / point.mu.sum();

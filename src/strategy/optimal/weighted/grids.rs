@@ -9,7 +9,7 @@ use super::step_weights::StepWeights;
 use super::weighted_queries::WeightedQueries;
 use crate::error::Result;
 use crate::strategy::{Participation, Problem};
-use crate::workload::Workload;
+use crate::workload::{Family, Workload};
 
 /// Minimum number of steps of a coarser grid.
 const MIN_STEPS: usize = 32;
@@ -20,10 +20,14 @@ const MIN_PERIOD: usize = 2;
 /// Returns the workload with half the steps, if the problem has a coarser grid.
 pub(super) fn halved(problem: &Problem<'_>) -> Option<Workload> {
     let Participation::Epochs(count) = problem.participation else { return None };
-    let half = problem.workload.halved()?;
-    let steps = half.cells();
-    let has_epochs = count > 1 && steps.is_multiple_of(count) && steps / count >= MIN_PERIOD;
-    (has_epochs && steps >= MIN_STEPS).then_some(half)
+    let [(family, sizes)] = problem.workload.families()? else { return None };
+    let [cells] = sizes.as_slice() else { return None };
+    let steps = cells / 2;
+    let has_epochs = count > 1 && cells.is_multiple_of(2 * count) && steps / count >= MIN_PERIOD;
+    if *family != Family::PREFIX || !has_epochs || steps < MIN_STEPS {
+        return None;
+    }
+    Workload::family(*family, &[steps]).ok()
 }
 
 /// Returns the weights for twice the steps, with their floors.

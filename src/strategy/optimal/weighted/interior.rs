@@ -3,7 +3,8 @@
 //! With `D_p^½ W D_μ^½ = U S Vᵀ`, `Z_p = diag(Δ ln p)` and `Z_μ = diag(Δ ln μ)`,
 //!
 //! ```text
-//! p ∘ Δe = diag(U C Uᵀ)    μ ∘ Δv = −diag(V C Vᵀ)    C_ab = (Vᵀ Z_μ V − Uᵀ Z_p U)_ab s_a s_b/(s_a + s_b)
+//! p ∘ Δe = diag(U C Uᵀ)    μ ∘ Δv = −diag(V C Vᵀ)
+//! C_ab = (Vᵀ Z_μ V − Uᵀ Z_p U)_ab s_a s_b/(s_a + s_b)
 //! ```
 
 use ndarray::{Array1, Array2, ArrayView2, Axis};
@@ -86,9 +87,9 @@ impl JointPoint for Factor {
 
     /// The inverse of the matrix with H up to a thousandth.
     ///
-    /// With `1/(s_a + s_b) ≈ Σ_k w_k e^{−x_k (s_a + s_b)}` the part of C is `±Σ_k w_k Z_k ∘ Z_k` for
-    /// `Z_k = B diag(s e^{−x_k s}) Bᵀ` and B = (U, V). About 20 Gram matrices of the order of all
-    /// weights.
+    /// With `1/(s_a + s_b) ≈ Σ_k w_k e^{−x_k (s_a + s_b)}` the part of C is `±Σ_k w_k Z_k ∘ Z_k`
+    /// for `Z_k = B diag(s e^{−x_k s}) Bᵀ` and B = (U, V). About 20 Gram matrices of the order of
+    /// all weights.
     fn preconditioner(&self, barrier: &Array1<f64>) -> Result<Preconditioner> {
         let s = &self.singular_values;
         let positive = || s.iter().copied().filter(|&s| s > 0.0);

@@ -74,9 +74,9 @@ impl Best {
 /// Runs the fixed point.
 ///
 /// If weights vanish, it may stall. For the largest error of one participation and few queries, an
-/// interior-point method continues then. Otherwise it starts again and follows the central path, the
-/// maximisers of `ln F² + (τ/m) Σ ln p + (τ/n) ln det M`, whose gap is at most about 2τ; τ is lowered
-/// in stages.
+/// interior-point method continues then. Otherwise it starts again and follows the central path,
+/// the maximisers of `ln F² + (τ/m) Σ ln p + (τ/n) ln det M`, whose gap is at most about 2τ; τ is
+/// lowered in stages.
 ///
 /// It starts at uniform weights, or at those of half the steps with the barrier that these needed.
 /// `coarse` says that the problem is itself a coarser grid, whose bounds are not reported.

@@ -191,8 +191,8 @@ struct Buffer {
     input: f64,
 }
 
-/// `y ← (y + Σ_j output_j x_j)/d`, `x_j ← decay_j·(x_j + input_j y)`, `y ← r y` for four buffers: one
-/// pass over memory, which limits the speed.
+/// `y ← (y + Σ_j output_j x_j)/d`, `x_j ← decay_j·(x_j + input_j y)`, `y ← r y` for four buffers:
+/// one pass over memory, which limits the speed.
 struct FourBuffers<'a> {
     noise: &'a mut [f64],
     /// `1/d` and r.
