@@ -15,7 +15,7 @@ from certificate_problems import PROBLEM, problem_bounds
 
 BOUND, STRATEGY = 1e-7, 1e-6  # relative tolerances: of the lower bound, of the strategy's error
 SVD, GLOBAL_METRICS = "svd-bound", ("rmse", "wrmse")
-NO_PAPERS = "cells", "once", "paper", "quick", "stand-in"  # other folders of results
+NO_PAPERS = "cells", "paper", "quick", "stand-in"  # other folders of results
 
 class Certificates:
     """The arrays of a table by cell, with long arrays interpolated between their knots."""

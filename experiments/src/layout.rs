@@ -84,7 +84,7 @@ impl<'r> Results<'r> {
 const STAND_IN_DIR: &str = "stand-in";
 
 /// Folder names in `results/` that no experiment may have.
-pub const RESERVED: [&str; 5] = ["cells", "once", "quick", "paper", STAND_IN_DIR];
+pub const RESERVED: [&str; 4] = ["cells", "quick", "paper", STAND_IN_DIR];
 
 /// Formats a path for messages, relative to the root if it is below the root.
 #[must_use]
@@ -96,12 +96,6 @@ pub fn shown(root: &Path, path: &Path) -> String {
 #[must_use]
 pub fn cells_dir(root: &Path, experiment: &str) -> PathBuf {
     root.join("results").join("cells").join(experiment)
-}
-
-/// Returns the folder of the committed cells of an experiment, which are computed once.
-#[must_use]
-pub fn once_dir(root: &Path, experiment: &str) -> PathBuf {
-    root.join("results").join("once").join(experiment)
 }
 
 /// Returns the folder with the locks of current runs of an experiment.

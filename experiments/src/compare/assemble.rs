@@ -89,7 +89,7 @@ fn cost(config: &Config, profile: Profile) -> String {
     format!("{}, {}", duration(seconds), memory(mb))
 }
 
-/// Returns the data sets and the cells computed once, as the provenance of the results names them.
+/// Returns the data sets, as the provenance of the results names them.
 fn data(root: &Path, config: &Config, profile: Profile) -> String {
     let file = Results::new(root, profile).provenance(&config.experiment);
     ProvenanceRecord::find(&file).map(|record| record.described()).unwrap_or_default()

@@ -83,12 +83,7 @@ pub fn prepare<'a>(
         check_writable(dir).map_err(|error| Error::unwritable(FileRole::Results, dir, &error))?;
         let mut records = Vec::with_capacity(plan.cells.len());
         for (cell, selected) in plan.cells.iter().zip(&selected) {
-            let stored = match *selected && options.fresh {
-                // A committed cell takes hours: only a name computes it again.
-                true if options.only.is_empty() => store.read_once(cell),
-                true => Ok(None),
-                false => store.read(cell),
-            };
+            let stored = if *selected && options.fresh { Ok(None) } else { store.read(cell) };
             records.push(stored.unwrap_or_else(|problem| {
                 damaged.push(problem);
                 None

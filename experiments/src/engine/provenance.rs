@@ -1,9 +1,8 @@
 //! The provenance record that is written next to a result table.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::machine::{Code, Machine};
-use super::store::CellRecord;
 use crate::datasets::DataUse;
 
 /// The provenance of a result table: the run that wrote it, with its inputs and machine.
@@ -32,8 +31,6 @@ pub struct Provenance {
     pub code: Code,
     /// Hashes of the sources that computed reused cells, if different.
     pub other_sources: Vec<String>,
-    /// Committed cells that were computed once, by the stated sources.
-    pub once: Vec<Once>,
     /// Data sets used.
     pub data: Vec<DataUse>,
     /// Compiler.
@@ -56,31 +53,6 @@ pub struct Provenance {
     pub cells_computed: usize,
     /// Number of cells read from the store.
     pub cells_reused: usize,
-}
-
-/// The origin of a committed cell (`results/once/`).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Once {
-    /// Address of the cell.
-    pub address: String,
-    /// The code that computed it.
-    pub code: Code,
-    /// Time at which it was finished (UTC).
-    pub finished: String,
-    /// Wall time in seconds.
-    pub seconds: f64,
-}
-
-impl Once {
-    /// Returns the origin of a cell.
-    pub(super) fn of(record: &CellRecord) -> Self {
-        Self {
-            address: record.address.clone(),
-            code: record.code.clone(),
-            finished: record.finished.clone(),
-            seconds: record.seconds,
-        }
-    }
 }
 
 /// Returns the SHA-256 of the lock file of this build.

@@ -7,7 +7,6 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::machine::Code;
-use super::provenance::Once;
 use crate::config::{Config, Profile};
 use crate::datasets::DataUse;
 
@@ -35,9 +34,6 @@ pub struct ProvenanceRecord {
     pub code: Code,
     /// Hashes of the sources that computed reused cells, if different.
     pub other_sources: Vec<String>,
-    /// Committed cells that were computed once; absent in old records.
-    #[serde(default)]
-    pub once: Vec<Once>,
     /// Data sets used.
     pub data: Vec<DataUse>,
     /// End of the run (UTC).
@@ -73,16 +69,11 @@ impl ProvenanceRecord {
         }
     }
 
-    /// Returns the data sets and the cells that were computed once, for reports.
+    /// Returns the data sets, for reports.
     #[must_use]
     pub fn described(&self) -> String {
         let data = self.data.iter().map(|data| format!("{} ({})", data.name, data.label()));
-        let once = self.once.iter().map(|cell| {
-            let minutes = cell.seconds / 60.0;
-            let day = cell.finished.get(..10).unwrap_or(&cell.finished);
-            format!("{} computed once ({minutes:.0} min, {day})", cell.address)
-        });
-        data.chain(once).collect::<Vec<_>>().join(", ")
+        data.collect::<Vec<_>>().join(", ")
     }
 
     /// Iterates over the real data sets.

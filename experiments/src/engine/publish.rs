@@ -11,7 +11,7 @@ use super::certificates;
 use super::experiment_plan::ExperimentPlan;
 use super::machine::{Code, Machine, peak_mb};
 use super::placement::{Kept, Placement};
-use super::provenance::{CARGO_LOCK, Once, Provenance, RUSTC};
+use super::provenance::{CARGO_LOCK, Provenance, RUSTC};
 use super::provenance_record::ProvenanceRecord;
 use super::results::table;
 use super::store::CellRecord;
@@ -94,7 +94,6 @@ pub(super) fn publish(
         cargo_lock_sha256: CARGO_LOCK,
         code: run.code.clone(),
         other_sources: other_sources.into_iter().map(str::to_owned).collect(),
-        once: records.iter().filter(|record| record.once).map(|record| Once::of(record)).collect(),
         data: plan.data().into_iter().cloned().collect(),
         rustc: RUSTC,
         machine: Machine::detect(),

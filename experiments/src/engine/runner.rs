@@ -225,7 +225,6 @@ impl<'a> Run<'a> {
             seconds,
             peak_mb: peak_mb(),
             rows,
-            once: false,
         };
         store.write(cell, record.clone())?;
         Ok(record)

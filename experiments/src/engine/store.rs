@@ -3,8 +3,6 @@
 //! A file name ends with the first 16 digits of the inputs hash, so cells of different profiles,
 //! seeds and revisions have different files. A cell whose inputs have changed is not found, and is
 //! computed again.
-//!
-//! Cells that take hours are committed in `results/once/`, as the same files, and read from there.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -41,16 +39,13 @@ pub struct CellRecord {
     pub peak_mb: Option<f64>,
     /// The results; all numbers are finite.
     pub rows: Vec<Row>,
-    /// Whether it is a committed cell, computed once.
-    #[serde(skip)]
-    pub once: bool,
 }
 
 impl CellRecord {
-    /// Returns whether other sources than `code` computed it, although it is not computed once.
+    /// Returns whether other sources than `code` computed it.
     #[must_use]
     pub fn is_of_other(&self, code: &Code) -> bool {
-        !self.once && self.code.source != code.source
+        self.code.source != code.source
     }
 }
 
@@ -66,23 +61,18 @@ struct Document {
 #[derive(Clone, Debug)]
 pub struct Store {
     dir: PathBuf,
-    once: PathBuf,
 }
 
 impl Store {
     /// Returns the store of an experiment, without accessing the file system.
     #[must_use]
     pub fn new(root: &Path, experiment: &str) -> Self {
-        Self { dir: layout::cells_dir(root, experiment), once: layout::once_dir(root, experiment) }
+        Self { dir: layout::cells_dir(root, experiment) }
     }
 
     /// Returns the file of a cell in the store.
     #[must_use]
     pub fn file(&self, cell: &PlannedCell) -> PathBuf {
-        self.dir.join(Self::name(cell))
-    }
-
-    fn name(cell: &PlannedCell) -> String {
         // The hash identifies the cell; the rest of the name is for people, so it may be truncated.
         let name: String = cell
             .cell
@@ -95,7 +85,7 @@ impl Store {
             .take(100)
             .collect();
         let digits = cell.inputs.get(..16).unwrap_or(&cell.inputs);
-        format!("{name}-{digits}.json")
+        self.dir.join(format!("{name}-{digits}.json"))
     }
 
     /// Checks that cells can be written.
@@ -107,24 +97,42 @@ impl Store {
             .map_err(|error| Error::unwritable(FileRole::StoredCells, &self.dir, &error))
     }
 
-    /// Returns the committed, else the stored result of a cell, or `None` if neither has its inputs.
+    /// Returns the stored result of a cell, or `None` if there is none for its inputs.
     ///
     /// # Errors
     /// A file that is unreadable, truncated, or modified after it was written.
     pub fn read(&self, cell: &PlannedCell) -> Result<Option<CellRecord>> {
-        match self.read_once(cell)? {
-            None => read_file(self.file(cell), cell),
-            committed => Ok(committed),
+        let file = self.file(cell);
+        let damaged = |found: String| {
+            Error::file(
+                FileRole::StoredCell,
+                &file,
+                format!("the complete JSON record of the cell {}", cell.address),
+                found,
+                format!(
+                    "delete this file, or compute the cell again with `reproduce run … --fresh \
+                     --only {}`; all other cells are kept",
+                    shell_word(&cell.address)
+                ),
+            )
+        };
+        let bytes = match fs::read(&file) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(damaged(error.to_string())),
+        };
+        let size = bytes.len();
+        let document: Document = serde_json::from_slice(&bytes)
+            .map_err(|error| damaged(format!("{size} bytes: {error}")))?;
+        let checksum = checksum(&document.record).map_err(|error| damaged(error.to_string()))?;
+        if checksum != document.checksum {
+            return Err(damaged(format!(
+                "a record with checksum {checksum}, and {} in the file: it was changed after it \
+                 was written",
+                document.checksum
+            )));
         }
-    }
-
-    /// Returns the committed result of a cell.
-    ///
-    /// # Errors
-    /// As for [`read`](Self::read).
-    pub fn read_once(&self, cell: &PlannedCell) -> Result<Option<CellRecord>> {
-        let committed = read_file(self.once.join(Self::name(cell)), cell)?;
-        Ok(committed.map(|record| CellRecord { once: true, ..record }))
+        Ok((document.record.inputs == cell.inputs).then_some(document.record))
     }
 
     /// Stores a finished cell, atomically and durably.
@@ -141,40 +149,6 @@ impl Store {
         write_atomically(&file, (json + "\n").as_bytes())
             .map_err(|error| Error::unwritable(FileRole::StoredCell, &file, &error))
     }
-}
-
-/// Returns the record in a file, or `None` if there is none for the inputs of the cell.
-fn read_file(file: PathBuf, cell: &PlannedCell) -> Result<Option<CellRecord>> {
-    let damaged = |found: String| {
-        Error::file(
-            FileRole::StoredCell,
-            &file,
-            format!("the complete JSON record of the cell {}", cell.address),
-            found,
-            format!(
-                "delete this file, or compute the cell again with `reproduce run … --fresh \
-                 --only {}`; all other cells are kept",
-                shell_word(&cell.address)
-            ),
-        )
-    };
-    let bytes = match fs::read(&file) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(damaged(error.to_string())),
-    };
-    let size = bytes.len();
-    let document: Document = serde_json::from_slice(&bytes)
-        .map_err(|error| damaged(format!("{size} bytes: {error}")))?;
-    let checksum = checksum(&document.record).map_err(|error| damaged(error.to_string()))?;
-    if checksum != document.checksum {
-        return Err(damaged(format!(
-            "a record with checksum {checksum}, and {} in the file: it was changed after it \
-             was written",
-            document.checksum
-        )));
-    }
-    Ok((document.record.inputs == cell.inputs).then_some(document.record))
 }
 
 /// Returns the checksum of a record, which does not change when the record is written and read:

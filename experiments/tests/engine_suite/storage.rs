@@ -204,39 +204,3 @@ fn cells_of_other_sources_are_refused_on_request() {
     }
     assert!(toy.take_computed().is_empty(), "nothing runs");
 }
-
-/// A committed cell is read although other sources computed it, also with `same_code` and `fresh`.
-/// The provenance states its origin. Its name with `fresh` computes it again.
-#[test]
-fn committed_cells_are_computed_once() {
-    let project = Project::new();
-    let toy = Toy::new();
-    project.run(&toy, &jobs(2)).unwrap();
-    let file = project.cell_files()[3].clone();
-    let mut document: serde_json::Value =
-        serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
-    let address = document["record"]["address"].as_str().unwrap().to_string();
-    let other = "f".repeat(64);
-    document["record"]["code"]["source"] = other.clone().into();
-    document["checksum"] =
-        experiments::hash::sha256_hex(document["record"].to_string().as_bytes()).into();
-    let once = project.root().join("results/once/toy/one");
-    fs::create_dir_all(&once).unwrap();
-    fs::write(once.join(file.file_name().unwrap()), document.to_string()).unwrap();
-    fs::remove_file(&file).unwrap();
-    toy.take_computed();
-    let strict = RunOptions { same_code: true, fresh: true, ..jobs(2) };
-    let summary = project.run(&toy, &strict).unwrap();
-    assert_eq!((summary.computed, summary.reused), (13, 1));
-    let provenance =
-        fs::read_to_string(project.root().join("results/toy/one.provenance.json")).unwrap();
-    let provenance: serde_json::Value = serde_json::from_str(&provenance).unwrap();
-    assert_eq!(provenance["other_sources"], serde_json::json!([]));
-    assert_eq!(provenance["once"][0]["address"], address.as_str());
-    assert_eq!(provenance["once"][0]["code"]["source"], other.as_str());
-    assert!(!file.exists(), "the committed cell stays where it is");
-    toy.take_computed();
-    project.run(&toy, &RunOptions { fresh: true, ..only(&address) }).unwrap();
-    assert_eq!(toy.take_computed().len(), 1);
-    assert!(file.exists());
-}
