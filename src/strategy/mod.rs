@@ -43,7 +43,6 @@ pub use integer_strategy::{IntegerStrategy, SquaredSensitivity};
 pub use joint_sensitivity::{JointCost, JointSensitivity};
 pub use lsa::{Lsa, LsaGeneralized, LsaSeparated};
 pub use optimal::banded::BandedForEpochs;
-pub(crate) use optimal::by_gram as derivative_by_gram;
 pub(crate) use optimal::{Anderson, EXPONENT, MAX_STRETCH, StepLimit, WINDOW, normalised};
 pub use optimal::{
     DualVector, Optimal, OptimalOptions, OptimumDual, ProblemDual, Proof, ProofWeights,

@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::planner::decomposition::{Decomposition, KernelId};
 use crate::planner::solver::SubspaceProblem;
 use crate::residual::{Measure, ReferenceMeasure};
-use crate::strategy::{Optimal, derivative_by_gram};
+use crate::strategy::Optimal;
 use crate::workload::{GroupQueries, GroupedWorkload};
 use matmech_linalg as linalg;
 
@@ -81,12 +81,10 @@ impl<'a> Objective<'a> {
     fn solve(&mut self, key: Key, problem: &SubspaceProblem<'_>) -> Result<(f64, Derivative)> {
         let start = self.weights.get(&key).map(Vec::as_slice);
         let gram = problem.gram()?;
-        let found = self.optimal.weights(problem.sizes, gram.view(), start)?;
-        let (t, mut by_gram) = derivative_by_gram(gram.view(), &found.mu)?;
-        by_gram *= t;
-        self.iterations += found.certificate.iterations;
+        let found = self.optimal.with_derivative(problem.sizes, gram.view(), start)?;
+        self.iterations += found.iterations;
         self.weights.insert(key, found.mu);
-        Ok((t * t, Derivative::Gram(by_gram)))
+        Ok((found.error, Derivative::Gram(found.by_gram)))
     }
 }
 

@@ -65,7 +65,6 @@ use proof::{Weighting, orbit_means};
 pub(crate) use saddle::{Linearised, MovingRows, PathPoint, Spectra};
 use search::{Bounds, certify};
 pub(super) use weighted::lower_bound_of_epochs;
-pub(crate) use weights::by_gram;
 
 /// The tolerance and the limits of the solver.
 #[derive(Debug, Clone, Copy, PartialEq)]

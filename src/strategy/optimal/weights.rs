@@ -1,51 +1,48 @@
-//! The dual weights of the optimum, and its derivatives. By the envelope theorem the weights are
-//! constant in the derivatives.
+//! The dual weights of the optimum, and its derivative by the Gram matrix. By the envelope theorem the
+//! weights are constant in the derivative.
 
 use ndarray::{Array2, ArrayView2};
 
 use super::dual::Dual;
 use super::{Optimal, Proved, certify};
 use crate::error::Result;
-use crate::strategy::Certificate;
-use crate::strategy::symmetry::{Orbits, Reduction};
+use crate::strategy::symmetry::Reduction;
+use matmech_linalg as linalg;
 
 /// Minimum starting weight, relative to the uniform weights, so that no weight is fixed at zero.
 const MIN_START: f64 = 1e-6;
 
-/// Weights μ on the cells that prove the optimum, `LB(μ) = (tr (M^½ G M^½)^½)²`.
+/// Largest eigenvalue of `M^½ G M^½` that counts as zero, relative to the largest.
+const RANK_CUT: f64 = 1e-13;
+
+/// The optimum as a function of the Gram matrix.
 #[derive(Debug, Clone)]
-pub(crate) struct DualWeights {
+pub(crate) struct OptimumOfGram {
+    /// The lower bound `E = (tr (M^½ G M^½)^½)²` with `M = diag(μ)`.
+    pub error: f64,
+    /// The derivative of E by G.
+    pub by_gram: Array2<f64>,
     /// The weights, one per cell; their sum is 1.
     pub mu: Vec<f64>,
-    /// The bounds reached.
-    pub certificate: Certificate,
+    /// The number of eigendecompositions.
+    pub iterations: usize,
 }
 
 impl Optimal {
-    /// Returns the dual weights of a Gram matrix over a box, optionally from a start near them.
+    /// Returns the optimum of a Gram matrix over a box, optionally from weights near the optimum.
     ///
     /// O(cells³) per iteration.
     ///
     /// # Errors
     /// The Gram matrix is zero, or the eigensolver fails.
-    pub(crate) fn weights(
+    pub(crate) fn with_derivative(
         &self,
         shape: &[usize],
         gram: ArrayView2<'_, f64>,
         start: Option<&[f64]>,
-    ) -> Result<DualWeights> {
+    ) -> Result<OptimumOfGram> {
         let reduction = Reduction::of(shape, gram);
-        let dual = Dual::new(&reduction)?;
-        self.weights_of(&dual, &reduction.orbits, start)
-    }
-
-    /// Solves the dual problem and returns the weights per cell.
-    fn weights_of(
-        &self,
-        dual: &Dual,
-        orbits: &Orbits,
-        start: Option<&[f64]>,
-    ) -> Result<DualWeights> {
+        let (dual, orbits) = (Dual::new(&reduction)?, &reduction.orbits);
         let cells = orbits.cells();
         let start = match start.filter(|start| start.len() == cells) {
             Some(start) => {
@@ -58,44 +55,46 @@ impl Optimal {
             None => dual.uniform(),
         };
         let Proved { dual: weights, certificate, .. } =
-            certify(dual, start, &self.options, cells, false)?;
-        Ok(DualWeights {
+            certify(&dual, start, &self.options, cells, false)?;
+        let (t, mut by_gram) = trace_of_root(&reduction, &weights)?;
+        by_gram *= t;
+        Ok(OptimumOfGram {
+            error: t * t,
+            by_gram,
             mu: orbits.orbit_of.iter().map(|&orbit| weights[orbit]).collect(),
-            certificate,
+            iterations: certificate.iterations,
         })
     }
 }
 
-/// Returns t and a matrix P for which `t P` is the derivative of `E = t²` by G.
+/// Returns `t = tr (M^½ G M^½)^½` and `P = M^½ (M^½ G M^½)^(−½) M^½` for weights of the orbits.
 ///
-/// `t = tr (D^½ G D^½)^½` and `P = D^½ (D^½ G D^½)^(−½) D^½` with `D = diag(μ)` and the inverse
-/// square root on the range. O(cells³).
+/// `P/2` is the derivative of t by G; the inverse square root is on the range. O(Σ block³).
 ///
 /// # Errors
 /// The eigensolver fails.
-pub(crate) fn by_gram(gram: ArrayView2<'_, f64>, mu: &[f64]) -> Result<(f64, Array2<f64>)> {
-    let roots: Vec<f64> = mu.iter().map(|m| m.sqrt()).collect();
-    let scaled = Array2::from_shape_fn(gram.dim(), |(i, j)| roots[i] * gram[[i, j]] * roots[j]);
-    let (t, mut rows) = inverse_roots(scaled.view())?;
-    for mut row in rows.rows_mut() {
-        row.iter_mut().zip(&roots).for_each(|(x, root)| *x *= root);
+fn trace_of_root(reduction: &Reduction, weights: &[f64]) -> Result<(f64, Array2<f64>)> {
+    let mut blocks = Vec::with_capacity(reduction.blocks.len());
+    for (block, character) in reduction.blocks.iter().zip(&reduction.orbits.characters) {
+        let roots: Vec<f64> = character.orbits.iter().map(|&o| weights[o].sqrt()).collect();
+        let scaled =
+            Array2::from_shape_fn(block.dim(), |(i, j)| roots[i] * block[[i, j]] * roots[j]);
+        blocks.push((linalg::eigh(scaled.view())?, roots));
     }
-    Ok((t, matmech_linalg::gram_of(rows.view())))
-}
-
-/// Returns tr A^½, and rows whose Gram matrix is `A^(−½)` on the range of A.
-fn inverse_roots(a: ArrayView2<'_, f64>) -> Result<(f64, Array2<f64>)> {
-    const RANK_CUT: f64 = 1e-13;
-    let eigen = matmech_linalg::eigh(a)?;
-    let max = eigen.values.iter().copied().fold(0.0, f64::max);
-    let kept: Vec<usize> =
-        (0..eigen.values.len()).filter(|&k| eigen.values[k] > RANK_CUT * max).collect();
-    let mut rows = Array2::zeros((kept.len(), a.nrows()));
+    let max = blocks.iter().flat_map(|(eigen, _)| &eigen.values).copied().fold(0.0, f64::max);
     let mut t = 0.0;
-    for (mut row, &k) in rows.rows_mut().into_iter().zip(&kept) {
-        t += eigen.values[k].sqrt();
-        row.assign(&eigen.vectors.column(k));
-        row *= eigen.values[k].powf(-0.25);
-    }
-    Ok((t, rows))
+    let mut part = |(eigen, roots): &(linalg::Eigh, Vec<f64>)| {
+        let kept = (0..roots.len()).filter(|&k| eigen.values[k] > RANK_CUT * max);
+        let kept: Vec<usize> = kept.collect();
+        let mut rows = Array2::zeros((kept.len(), roots.len()));
+        for (mut row, &k) in rows.rows_mut().into_iter().zip(&kept) {
+            t += eigen.values[k].sqrt();
+            row.assign(&eigen.vectors.column(k));
+            row *= eigen.values[k].powf(-0.25);
+            row.iter_mut().zip(roots).for_each(|(x, root)| *x *= root);
+        }
+        linalg::gram_of(rows.view())
+    };
+    let parts: Vec<Array2<f64>> = blocks.iter().map(&mut part).collect();
+    Ok((t, reduction.assemble(&parts)))
 }
