@@ -26,9 +26,9 @@ endif
 # Expected time and memory on 2 cores, without the first build; stated only here. The times of the
 # papers and beyond are those of a run with nothing beside it, rounded up.
 BUILD_COST       := about 7 min
-REPRODUCE_COST   := about 26 min, 4.5 GB
-BEYOND_COST      := about 40 min, 3 GB
-ALL_COST         := about 65 min, 4.5 GB
+REPRODUCE_COST   := about 25 min, 4.5 GB
+BEYOND_COST      := about 26 min, 1.7 GB
+ALL_COST         := about 51 min, 4.5 GB
 QUICK_COST       := 2 min, 670 MB
 FIGURES_COST     := 4 s, 50 MB
 VERIFY_COST      := a few seconds
