@@ -48,7 +48,7 @@ pub(super) struct StreamCommand {
 }
 
 const FORMS: &str = "Form of the noise:\n  \
-    recurrence  one fitted recurrence: one participation or fixed epochs, at most 2048 steps\n  \
+    recurrence  one fitted recurrence: one participation or fixed epochs, at most 4096 steps\n  \
     chains      a sum of autoregressions: one participation, any number of steps, N normals per \
     step\n  \
     truncated   truncated exponentials: min-separation\n\

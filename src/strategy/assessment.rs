@@ -109,7 +109,7 @@ impl Optimal {
 impl Optimal {
     /// Compares a strategy with the optimum of a problem.
     ///
-    /// O(cells³) per iteration, at most 2048 cells.
+    /// O(cells³) per iteration, with the limits of [`Optimal::select_problem`].
     ///
     /// # Errors
     /// As [`Optimal::assess`] and [`Optimal::select_problem`].

@@ -16,7 +16,8 @@ use crate::workload::{Family, Workload};
 impl Optimal {
     /// Returns the optimal strategy of a problem, and the weights that prove its lower bound.
     ///
-    /// At most 2048 cells; min-separation for the objective `mean` only. O(cells³) per iteration.
+    /// At most 4096 cells; min-separation at most 2048 cells, and for the objective `mean` only.
+    /// O(cells³) per iteration.
     ///
     /// # Errors
     /// The participation does not fit the workload or the options, or there are too many cells.

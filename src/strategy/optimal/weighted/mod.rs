@@ -35,7 +35,7 @@ use weighted_queries::WeightedQueries;
 const COARSE_TOLERANCE: f64 = 1e-7;
 
 /// Maximum number of cells.
-const MAX_CELLS: usize = 2048;
+const MAX_CELLS: usize = 4096;
 
 /// An optimal strategy with its certificate.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ pub(super) struct WeightedOptimum {
 /// Solves a problem of one participation or of fixed epochs. O(cells³) per iteration.
 ///
 /// # Errors
-/// More than 2048 cells, too many queries, a workload of zeros, or the eigensolver fails.
+/// More than 4096 cells, too many queries, a workload of zeros, or the eigensolver fails.
 pub(super) fn solve(problem: &Problem<'_>, options: &OptimalOptions) -> Result<WeightedOptimum> {
     let cells = problem.workload.cells();
     if cells > MAX_CELLS {

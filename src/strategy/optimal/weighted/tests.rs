@@ -225,10 +225,10 @@ fn products_of_optima_are_optimal_for_the_largest_error() {
 
 #[test]
 fn too_many_cells_and_workloads_of_zeros_are_refused() {
-    let large = Workload::parse("range:2049").unwrap();
+    let large = Workload::parse("range:4097").unwrap();
     let problem = Problem { objective: Objective::Max, ..Problem::new(&large) };
     let options = OptimalOptions::default();
-    assert!(solve(&problem, &options).unwrap_err().to_string().contains("2048"));
+    assert!(solve(&problem, &options).unwrap_err().to_string().contains("4096"));
     let zero = Workload::explicit(&[4], Array2::zeros((2, 4))).unwrap();
     let problem = Problem { objective: Objective::Max, ..Problem::new(&zero) };
     assert!(solve(&problem, &options).unwrap_err().to_string().contains("zeros"));

@@ -22,7 +22,7 @@ const MAX_BUFFERS: usize = 32;
 const STRIDE: usize = 10;
 
 /// The powers q for which the maximum is approximated by `(mean e^q)^{1/q}`, one after the other.
-const POWERS: [f64; 4] = [100.0, 400.0, 1600.0, 6400.0];
+const POWERS: [f64; 6] = [100.0, 400.0, 1600.0, 6400.0, 25600.0, 102400.0];
 
 /// Root mean square of the inner products of columns of the result, relative to d.
 const ORTHOGONALITY: f64 = 1e-12;
@@ -39,16 +39,16 @@ const MIN_HORIZON: usize = 16;
 /// The limits of a fit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FitOptions {
-    /// Maximum number of iterations of a minimisation. There is one for the mean, and four for
-    /// objectives with the maximum. Default 500.
+    /// Maximum number of iterations of a minimisation. There is one for the mean, and six for
+    /// objectives with the maximum. Default 2000.
     pub max_iterations: usize,
-    /// Stop when ten iterations lower the error by at most this share. Default 3e-6.
+    /// Stop when ten iterations lower the error by at most this share. Default 1e-6.
     pub tolerance: f64,
 }
 
 impl Default for FitOptions {
     fn default() -> Self {
-        FitOptions { max_iterations: 500, tolerance: 3e-6 }
+        FitOptions { max_iterations: 2000, tolerance: 1e-6 }
     }
 }
 
@@ -126,7 +126,7 @@ pub fn fit_recurrence(
                 "{buffers} buffers, max_iterations {}, tolerance {}",
                 options.max_iterations, options.tolerance
             ),
-            "use e.g. 4 buffers, 500 iterations and tolerance 3e-6",
+            "use e.g. 4 buffers, 2000 iterations and tolerance 1e-6",
         ));
     }
     let errors = Errors::new(count, n / count, factors, gains);
@@ -214,6 +214,10 @@ struct Loss<'a> {
 }
 
 impl SmoothFunction for Loss<'_> {
+    // The coefficients of neighbouring knots are strongly coupled. A step costs O(1000) numbers per
+    // variable, less than an evaluation.
+    const MEMORY: usize = 300;
+
     fn evaluate(&self, x: &[f64]) -> Result<(f64, Vec<f64>)> {
         let form = self.knots.form(x);
         Ok(match self.errors.evaluate(&form, self.goal) {
