@@ -24,11 +24,11 @@ CARGO := $(shell PATH="$$PATH:$${CARGO_HOME:-$$HOME/.cargo}/bin"; command -v car
 endif
 
 # Expected time and memory on 2 cores, without the first build; stated only here. The times of the
-# papers and beyond are those of a run with nothing beside it, rounded up.
+# papers and beyond are those of two runs with nothing beside them, on machines of different speed.
 BUILD_COST       := about 7 min
-REPRODUCE_COST   := about 25 min, 4.5 GB
-BEYOND_COST      := about 26 min, 1.7 GB
-ALL_COST         := about 51 min, 4.5 GB
+REPRODUCE_COST   := 25 to 31 min, 4.5 GB
+BEYOND_COST      := 26 to 41 min, 1.7 GB
+ALL_COST         := 51 to 72 min, 4.5 GB
 QUICK_COST       := 2 min, 670 MB
 FIGURES_COST     := 4 s, 50 MB
 VERIFY_COST      := a few seconds
