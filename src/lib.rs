@@ -66,6 +66,7 @@ pub mod call;
 #[doc(hidden)]
 pub mod commands;
 pub mod data;
+mod decimal;
 pub mod domain;
 pub mod durable;
 mod error;
@@ -90,6 +91,7 @@ pub mod workload;
 
 pub use access::{PaidAccess, PrivateTable, Question};
 pub use data::Records;
+pub use decimal::Decimal;
 pub use domain::{Attribute, AttributeKind, AttributeSet};
 pub use error::{Error, Place, Result};
 pub use matrix_file::{read as read_matrix, write_npy};

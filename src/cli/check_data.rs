@@ -4,10 +4,11 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use serde::Serialize;
 
 use super::output;
-use matmech::data::{DataCheck, OutOfDomain, PersonLimit, check_csv};
+use matmech::commands::check_data::{CheckReport, check_data};
+use matmech::commands::data::Data;
+use matmech::data::{DataCheck, OutOfDomain, PersonLimit};
 use matmech::schema::Schema;
 
 /// Arguments of `matmech check-data`.
@@ -38,24 +39,17 @@ pub(super) struct CheckDataCommand {
     json: bool,
 }
 
-#[derive(Debug, Serialize)]
-struct Report {
-    /// Always false: every count is exact.
-    is_private: bool,
-    #[serde(flatten)]
-    check: DataCheck,
-}
-
 impl CheckDataCommand {
     pub(super) fn run(&self) -> anyhow::Result<()> {
         let schema = Schema::read(&self.schema)?;
         let person = self.person.clone().map(|column| PersonLimit { column, rows: self.unit_rows });
-        let check = check_csv(&self.data, &schema, self.out_of_domain, person)?;
-        output::write(&Report { is_private: false, check }, self.json, print)
+        let data = Data::File(self.data.clone());
+        let report = check_data(&data, &schema, self.out_of_domain, person)?;
+        output::write(&report, self.json, print)
     }
 }
 
-fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
+fn print(out: &mut dyn Write, report: &CheckReport) -> std::io::Result<()> {
     let DataCheck { records, kept, dropped, over_limit, attributes, offences } = &report.check;
     writeln!(
         out,
@@ -76,7 +70,7 @@ fn print(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
         writeln!(
             out,
             "line {}{}: expected {}, found {}",
-            offence.line,
+            offence.line.unwrap_or_default(),
             attribute.unwrap_or_default(),
             offence.expected,
             offence.found

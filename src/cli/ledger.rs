@@ -9,7 +9,7 @@ use super::budget::BudgetArguments;
 use super::output;
 use super::release::{UnitArguments, WaitingArguments};
 use matmech::commands::ledger::LedgerReport;
-use matmech::release::{Ledger, as_in_json};
+use matmech::release::{Ledger, shortest};
 
 /// Arguments of `matmech ledger`.
 #[derive(Debug, Args)]
@@ -53,7 +53,8 @@ impl LedgerCommand {
     pub(super) fn run(&self) -> anyhow::Result<()> {
         let (ledger, delta, json) = match &self.action {
             Action::Create { ledger, budget, unit, json } => {
-                (Ledger::create(ledger, budget.rho()?, budget.delta(), unit.unit())?, None, json)
+                let (rho, delta) = (budget.rho()?, budget.delta());
+                (Ledger::create(ledger, rho, delta, unit.unit(), unit.person())?, None, json)
             }
             Action::Show { ledger, delta, waiting, json } => {
                 (Ledger::open(ledger, waiting.waiting())?, *delta, json)
@@ -62,8 +63,8 @@ impl LedgerCommand {
         let report = LedgerReport::of(&ledger, delta)?;
         output::write(&report, *json, |out: &mut dyn Write, report| {
             let [total, spent, left] =
-                [report.total_rho, report.spent_rho, report.left_rho].map(as_in_json);
-            let [epsilon, delta] = [report.spent_epsilon, report.delta].map(as_in_json);
+                [report.total_rho, report.spent_rho, report.left_rho].map(shortest);
+            let [epsilon, delta] = [report.spent_epsilon, report.delta].map(shortest);
             writeln!(out, "total     rho {total}")?;
             writeln!(
                 out,
@@ -72,7 +73,12 @@ impl LedgerCommand {
                 report.reservations
             )?;
             writeln!(out, "left      rho {left}")?;
-            writeln!(out, "protects  {}", report.unit)?;
+            match &report.person {
+                None => writeln!(out, "protects  {}", report.unit)?,
+                Some(column) => {
+                    writeln!(out, "protects  {}, of a person by `{column}`", report.unit)?;
+                }
+            }
             match report.unsettled {
                 0 => Ok(()),
                 runs => {

@@ -18,6 +18,15 @@ pub struct Budget {
     pub mu: Option<f64>,
 }
 
+/// ρ of a release.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ReleaseRho {
+    /// This number.
+    Given(Rho),
+    /// What is left in the ledger.
+    Rest,
+}
+
 impl Budget {
     /// Returns the budget for adding or removing one record.
     pub fn budget(&self) -> Result<PrivacyBudget> {

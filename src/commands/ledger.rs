@@ -17,6 +17,8 @@ pub struct LedgerReport {
     pub delta: f64,
     pub left_rho: f64,
     pub unit: PrivacyUnit,
+    /// The column that identifies persons, if all records of a person are protected.
+    pub person: Option<String>,
     pub reservations: usize,
     pub unsettled: usize,
 }
@@ -41,6 +43,7 @@ impl LedgerReport {
             delta,
             left_rho: balance.left,
             unit: balance.unit,
+            person: balance.person,
             reservations: balance.reservations,
             unsettled: balance.unsettled,
         })

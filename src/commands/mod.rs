@@ -4,6 +4,8 @@
 pub mod answer;
 pub mod budget;
 pub mod certify;
+pub mod check_data;
+pub mod data;
 pub mod ledger;
 pub mod plan;
 pub mod process;

@@ -1,15 +1,13 @@
-//! How a release would handle the records of a file. **Not private.**
+//! How a release would handle the records of a table. **Not private.**
 
-use std::path::Path;
-
-use super::csv_bytes::CsvBytes;
+use super::open_table::OpenTable;
 use super::out_of_domain::OutOfDomain;
-use super::person_limit::{PersonLimit, Persons};
-use super::private_csv::PrivateCsv;
+use super::person_limit::Persons;
 use super::record_coder::{Outcome, RecordCoder};
+use super::table::{ReadError, Values};
 use crate::domain::Attribute;
 use crate::error::Result;
-use crate::schema::Schema;
+use crate::schema::{Schema, Value};
 
 /// Maximum number of invalid values that are described.
 const MAX_SHOWN: usize = 10;
@@ -27,12 +25,14 @@ pub struct AttributeCheck {
     pub other: usize,
 }
 
-/// A value that is not valid for its attribute, or an unclosed quotation mark.
+/// A value that is not valid for its attribute, or a fault of the file.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct InvalidValue {
-    /// The first line of its record, from 1.
-    pub line: usize,
-    /// The attribute; `None` for an unclosed quotation mark.
+    /// The first line of its record in a file, from 1.
+    pub line: Option<usize>,
+    /// The number of its record, from 1; `None` for a fault of the file.
+    pub record: Option<usize>,
+    /// The attribute; `None` for a fault of the file.
     pub attribute: Option<String>,
     /// The valid values.
     pub expected: String,
@@ -40,10 +40,10 @@ pub struct InvalidValue {
     pub found: String,
 }
 
-/// How a release would handle the records of a file.
+/// How a release would handle the records of a table.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct DataCheck {
-    /// Records in the file.
+    /// Records in the table.
     pub records: usize,
     /// Records that a release would count.
     pub kept: usize,
@@ -57,32 +57,23 @@ pub struct DataCheck {
     pub offences: Vec<InvalidValue>,
 }
 
-/// Checks how a release would handle every record of a file.
+/// Checks how a release would handle every record of a table.
 ///
-/// **Not private**: all counts are exact, and values of the file are quoted.
+/// **Not private**: all counts are exact, and values of the table are quoted. Reading ends at the
+/// first fault of a file, which is the first of the offences.
 ///
 /// # Errors
-/// The file cannot be opened or read, or its header does not have exactly one column per attribute.
-pub fn check_csv(
-    path: &Path,
-    schema: &Schema,
-    rule: OutOfDomain,
-    person: Option<PersonLimit>,
-) -> Result<DataCheck> {
-    let mut csv = PrivateCsv::open(path, schema, person)?;
-    check(&mut csv, schema, rule)
-}
-
-fn check(csv: &mut PrivateCsv, schema: &Schema, rule: OutOfDomain) -> Result<DataCheck> {
-    let coder = RecordCoder::new(schema, &csv.columns, rule);
-    let mut persons = csv.person.as_ref().map(|(limit, column)| Persons::new(limit, *column));
+/// The table cannot be read.
+pub fn check(mut table: OpenTable, schema: &Schema, rule: OutOfDomain) -> Result<DataCheck> {
+    let coder = RecordCoder::new(schema, rule);
+    let mut persons = table.person().map(Persons::new);
     let attribute = |attribute: &Attribute| AttributeCheck {
         attribute: attribute.name.clone(),
         outside: 0,
         clamped: 0,
         other: 0,
     };
-    let attributes = schema.attributes().iter().map(attribute).collect();
+    let attributes: Vec<_> = schema.attributes().iter().map(attribute).collect();
     let mut found = DataCheck {
         records: 0,
         kept: 0,
@@ -91,71 +82,72 @@ fn check(csv: &mut PrivateCsv, schema: &Schema, rule: OutOfDomain) -> Result<Dat
         attributes,
         offences: Vec::new(),
     };
-    let mut line = csv::ByteRecord::new();
+    let mut outcomes: Vec<Vec<Outcome>> = Vec::new();
+    let origin = table.origin().to_owned();
     loop {
-        match csv.reader.read_byte_record(&mut line) {
-            Ok(true) => {}
-            Ok(false) => return Ok(found),
-            Err(error) => {
-                let Some(opened) = csv.reader.get_ref().open_quotation() else {
-                    return Err(csv.unreadable(error));
+        let batch = match table.next_batch() {
+            Ok(Some(batch)) => batch,
+            Ok(None) => return Ok(found),
+            Err(ReadError::Malformed { line, fault }) => {
+                let (expected, value) = fault.in_words();
+                let offence = InvalidValue {
+                    line: Some(line),
+                    record: None,
+                    attribute: None,
+                    expected,
+                    found: format!("{value}: a release fails"),
                 };
-                let expected = "a quotation mark that is closed".to_owned();
-                let value = "one that is opened and never closed: a release fails".to_owned();
-                found.offences.insert(
-                    0,
-                    InvalidValue { line: opened, attribute: None, expected, found: value },
-                );
+                found.offences.insert(0, offence);
                 return Ok(found);
             }
-        }
-        found.records += 1;
-        if persons.as_mut().is_some_and(|persons| !persons.admit(&line)) {
-            found.over_limit += 1;
-            continue;
-        }
-        let line_number = line.position().map_or(0, |position| position.line() as usize);
-        let mut is_inside = true;
-        for (position, outcome) in coder.outcomes(&line).enumerate() {
-            let check = &mut found.attributes[position];
-            match outcome {
-                Outcome::Cell(_) => continue,
-                Outcome::Clamped(_) => check.clamped += 1,
-                Outcome::Other(_) => check.other += 1,
-                Outcome::Outside => {
-                    check.outside += 1;
-                    is_inside = false;
+            Err(error) => return Err(error.at_its_line(&origin)),
+        };
+        coder.code(&batch, &mut outcomes);
+        let identifiers = batch.columns.get(schema.attributes().len());
+        for row in 0..batch.rows {
+            found.records += 1;
+            let identifier = identifiers.map(|values: &Values<'_>| values.get(row));
+            let identifier = identifier.unwrap_or(Value::Missing);
+            if persons.as_mut().is_some_and(|persons| !persons.admit(identifier)) {
+                found.over_limit += 1;
+                continue;
+            }
+            let mut is_inside = true;
+            for (position, outcomes) in outcomes.iter().enumerate() {
+                let check = &mut found.attributes[position];
+                match outcomes[row] {
+                    Outcome::Cell(_) => continue,
+                    Outcome::Clamped(_) => check.clamped += 1,
+                    Outcome::Other(_) => check.other += 1,
+                    Outcome::Outside => {
+                        check.outside += 1;
+                        is_inside = false;
+                    }
+                }
+                if found.offences.len() < MAX_SHOWN {
+                    found.offences.push(InvalidValue {
+                        line: batch.lines.get(row).copied(),
+                        record: Some(found.records),
+                        attribute: Some(check.attribute.clone()),
+                        expected: coder.allowed(position),
+                        found: batch.columns[position].get(row).to_string(),
+                    });
                 }
             }
-            if found.offences.len() < MAX_SHOWN {
-                let (column, expected) = coder.described(position);
-                let value = match line.get(column) {
-                    Some(bytes) => format!("`{}`", String::from_utf8_lossy(bytes.trim_ascii())),
-                    None => "no value".to_owned(),
-                };
-                let attribute = Some(check.attribute.clone());
-                let line = line_number;
-                found.offences.push(InvalidValue { line, attribute, expected, found: value });
+            if is_inside {
+                found.kept += 1;
+            } else {
+                found.dropped += 1;
             }
         }
-        if is_inside {
-            found.kept += 1;
-        } else {
-            found.dropped += 1;
-        }
-    }
-}
-
-impl<R> CsvBytes<R> {
-    /// Returns the line of the quotation mark that is open now.
-    pub(super) fn open_quotation(&self) -> Option<usize> {
-        self.is_quoted().then_some(self.opened)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::PersonLimit;
+    use crate::test_support::open_csv;
 
     const SCHEMA: &str = r#"
         [[attribute]]
@@ -172,9 +164,8 @@ mod tests {
     "#;
 
     fn check_of(text: &str, rule: OutOfDomain, person: Option<PersonLimit>) -> DataCheck {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), text).unwrap();
-        check_csv(file.path(), &Schema::from_toml(SCHEMA, "S.toml").unwrap(), rule, person).unwrap()
+        let schema = Schema::from_toml(SCHEMA, "S.toml").unwrap();
+        check(open_csv(text, &schema, person).unwrap(), &schema, rule).unwrap()
     }
 
     #[test]
@@ -189,8 +180,10 @@ mod tests {
             .collect();
         assert_eq!(counts, [(2, 0, 0), (0, 0, 2)]);
         let lines: Vec<_> =
-            found.offences.iter().map(|offence| (offence.line, offence.found.as_str())).collect();
+            found.offences.iter().map(|o| (o.line.unwrap(), o.found.as_str())).collect();
         assert_eq!(lines, [(3, "`99`"), (4, "`old`"), (4, "`cook`"), (6, "no value")]);
+        let records: Vec<_> = found.offences.iter().map(|o| o.record.unwrap()).collect();
+        assert_eq!(records, [2, 3, 3, 5]);
         let found =
             check_of(text, OutOfDomain::Clamp, Some(PersonLimit { column: "id".into(), rows: 2 }));
         assert_eq!((found.records, found.kept, found.dropped, found.over_limit), (5, 3, 1, 1));
@@ -198,10 +191,14 @@ mod tests {
     }
 
     #[test]
-    fn an_open_quotation_mark_is_found() {
-        let found =
-            check_of("age,job\n5,clerk\n6,\"a\nb\"\n7,\"clerk\n8,clerk\n", OutOfDomain::Drop, None);
-        assert_eq!((found.offences[0].line, &found.offences[0].attribute), (5, &None));
-        assert_eq!(found.records, 2);
+    fn faults_are_found_at_their_lines() {
+        for (fault, part) in [("7,\"clerk", "quotation mark"), ("7,clerk\rclerk", "carriage return")] {
+            let text = format!("age,job\n5,clerk\n6,\"a\nb\"\n{fault}\n8,clerk\n");
+            let found = check_of(&text, OutOfDomain::Drop, None);
+            let offence = &found.offences[0];
+            assert_eq!((offence.line, &offence.attribute), (Some(5), &None));
+            assert!(offence.expected.contains(part), "{}", offence.expected);
+            assert_eq!(found.records, 2);
+        }
     }
 }

@@ -1,20 +1,14 @@
-//! Coding of the fields of a line to cell numbers, independently of all other lines.
+//! Coding of the values of records to cell numbers, independently of all other records.
 
 use super::out_of_domain::OutOfDomain;
+use super::table::Batch;
 use crate::schema::{Coded, Coder, Schema};
 
-/// The coders and columns of all attributes of a schema.
+/// The coders of all attributes of a schema.
 #[derive(Debug)]
 pub(super) struct RecordCoder<'a> {
-    attributes: Vec<AttributeCoder<'a>>,
+    attributes: Vec<(Coder<'a>, Option<u32>)>,
     rule: OutOfDomain,
-}
-
-#[derive(Debug)]
-struct AttributeCoder<'a> {
-    coder: Coder<'a>,
-    other: Option<u32>,
-    column: usize,
 }
 
 /// The coding of a value.
@@ -41,45 +35,31 @@ impl Outcome {
 }
 
 impl<'a> RecordCoder<'a> {
-    /// Returns a coder; `columns` has the column of every attribute of the schema.
-    pub(super) fn new(schema: &'a Schema, columns: &[usize], rule: OutOfDomain) -> Self {
-        let attribute = |(position, &column): (usize, &usize)| AttributeCoder {
-            coder: schema.coder(position),
-            other: schema.other(position),
-            column,
-        };
-        RecordCoder { attributes: columns.iter().enumerate().map(attribute).collect(), rule }
+    /// Returns a coder for the attributes of a schema.
+    pub(super) fn new(schema: &'a Schema, rule: OutOfDomain) -> Self {
+        let attribute = |position| (schema.coder(position), schema.other(position));
+        RecordCoder { attributes: (0..schema.attributes().len()).map(attribute).collect(), rule }
     }
 
-    /// Returns the outcomes of a line's values, by attribute.
-    ///
-    /// A missing value, or one that is not UTF-8, is outside the attribute.
-    pub(super) fn outcomes<'b>(
-        &'b self,
-        line: &'b csv::ByteRecord,
-    ) -> impl Iterator<Item = Outcome> + 'b {
-        self.attributes.iter().map(|attribute| {
-            let value = line.get(attribute.column);
-            let value = value.and_then(|bytes| std::str::from_utf8(bytes).ok());
-            let coded = value.map_or(Coded::Outside, |value| attribute.coder.code(value.trim()));
-            match (coded, self.rule, attribute.other) {
-                (Coded::Cell(cell), ..) => Outcome::Cell(cell),
-                (Coded::Nearest(cell), OutOfDomain::Clamp, _) => Outcome::Clamped(cell),
-                (_, _, Some(cell)) => Outcome::Other(cell),
-                (_, _, None) => Outcome::Outside,
-            }
-        })
+    /// Codes the columns of a batch, which are in the order of the schema: one list per attribute.
+    pub(super) fn code(&self, batch: &Batch<'_>, outcomes: &mut Vec<Vec<Outcome>>) {
+        outcomes.resize_with(self.attributes.len(), Vec::new);
+        let columns = self.attributes.iter().zip(&batch.columns).zip(outcomes);
+        for (((coder, other), values), outcomes) in columns {
+            outcomes.clear();
+            outcomes.extend((0..batch.rows).map(|row| {
+                match (coder.code(values.get(row)), self.rule, other) {
+                    (Coded::Cell(cell), ..) => Outcome::Cell(cell),
+                    (Coded::Nearest(cell), OutOfDomain::Clamp, _) => Outcome::Clamped(cell),
+                    (_, _, Some(cell)) => Outcome::Other(*cell),
+                    (_, _, None) => Outcome::Outside,
+                }
+            }));
+        }
     }
 
-    /// Returns the column of an attribute and a description of its valid values.
-    pub(super) fn described(&self, position: usize) -> (usize, String) {
-        let attribute = &self.attributes[position];
-        (attribute.column, attribute.coder.allowed())
+    /// Describes the valid values of an attribute.
+    pub(super) fn allowed(&self, position: usize) -> String {
+        self.attributes[position].0.allowed()
     }
-}
-
-/// Returns the columns with a name.
-pub(super) fn columns_named(header: &csv::ByteRecord, name: &str) -> Vec<usize> {
-    let columns = header.iter().enumerate().filter(|(_, column)| *column == name.trim().as_bytes());
-    columns.map(|(index, _)| index).collect()
 }

@@ -316,7 +316,7 @@ mod tests {
         assert_eq!(counters[0], "MarginalCounter { sizes: [3, 70000], .. }");
         assert_eq!(counters[0], counters[1]);
         let read =
-            |records: Records, dropped| crate::data::CsvTable { records, dropped, clamped: 0 };
+            |records: Records, dropped| crate::data::CodedTable { records, dropped, clamped: 0 };
         assert_eq!(format!("{:?}", read(few, 0)), format!("{:?}", read(many, 9)));
     }
 

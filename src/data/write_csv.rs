@@ -39,9 +39,7 @@ fn value(schema: &Schema, position: usize, cell: u32) -> String {
         Some(Coding::Values(values)) => {
             values.get(cell as usize).map(ToString::to_string).unwrap_or_default()
         }
-        Some(Coding::Bins { low, high, count }) => {
-            (low + (high - low) * (f64::from(cell) + 0.5) / *count as f64).to_string()
-        }
+        Some(Coding::Bins(bins)) => bins.midpoint(cell as usize).to_string(),
         _ => cell.to_string(),
     }
 }

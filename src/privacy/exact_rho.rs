@@ -1,11 +1,12 @@
 //! Exact ρ, for costs recomputed from integers.
 
-use num_bigint::BigUint;
+use num_bigint::{BigInt, BigUint};
 use num_traits::{ToPrimitive, Zero};
 
 use super::error::PrivacyError;
 use super::rational_deviation::RationalDeviation;
 use super::zcdp::Rho;
+use crate::decimal::Decimal;
 
 /// Bits after the binary point: a cost is rounded up to a multiple of 2⁻²⁵⁶.
 const FRACTION_BITS: u32 = 256;
@@ -20,11 +21,6 @@ impl ExactRho {
     /// Returns ρ = 0.
     pub fn zero() -> Self {
         Self::default()
-    }
-
-    /// Returns the smallest positive cost, 2⁻²⁵⁶.
-    pub fn smallest() -> Self {
-        ExactRho(BigUint::from(1u32))
     }
 
     /// Returns k²Δ²/(2σ²): the cost of discrete Gaussian noise on integer answers.
@@ -71,17 +67,16 @@ impl ExactRho {
         ExactRho(BigUint::from(number) << shift)
     }
 
-    /// Rounds ρ down to a multiple of 2⁻²⁵⁶.
+    /// Rounds the decimal number ρ down to a multiple of 2⁻²⁵⁶.
     pub fn of_rounded_down(rho: Rho) -> Self {
-        let bits = rho.get().to_bits();
-        // A `Rho` is at least 1e-300, so it is never subnormal.
-        let mantissa = BigUint::from(bits & ((1 << 52) - 1) | 1 << 52);
-        let exponent = (bits >> 52 & 0x7ff) as i64 - 1075 + i64::from(FRACTION_BITS);
-        ExactRho(if exponent >= 0 {
-            mantissa << exponent as u64
-        } else {
-            mantissa >> exponent.unsigned_abs()
-        })
+        let (digits, scale) = rho.decimal().scaled();
+        ExactRho((digits.magnitude() << FRACTION_BITS) / BigUint::from(10u32).pow(scale))
+    }
+
+    /// Returns whether ρ is at most a decimal number.
+    pub fn is_at_most(&self, limit: &Decimal) -> bool {
+        let (digits, scale) = limit.scaled();
+        BigInt::from(&self.0 * BigUint::from(10u32).pow(scale)) <= digits << FRACTION_BITS
     }
 
     /// Returns whether ρ = 0.
@@ -99,7 +94,7 @@ impl ExactRho {
         (spent.0 <= self.0).then(|| ExactRho(&self.0 - &spent.0))
     }
 
-    /// Returns the smallest double that is at least ρ.
+    /// Returns the smallest double whose shortest decimal is at least ρ.
     ///
     /// # Errors
     /// ρ is outside the range of [`Rho`], such as 0.
@@ -107,7 +102,7 @@ impl ExactRho {
         Rho::new(self.to_f64_rounded_up())
     }
 
-    /// Returns the smallest double that is at least ρ; 0 for ρ = 0.
+    /// Returns the smallest double whose shortest decimal is at least ρ; 0 for ρ = 0.
     pub fn to_f64_rounded_up(&self) -> f64 {
         let cut = self.0.bits().saturating_sub(53);
         let mut top = &self.0 >> cut;
@@ -115,7 +110,16 @@ impl ExactRho {
             top += 1u32;
         }
         // At most 53 bits (or 2⁵³), so the conversion is exact, as is the shift of the double.
-        top.to_f64().unwrap_or(f64::INFINITY) * (cut as f64 - f64::from(FRACTION_BITS)).exp2()
+        let scale = (cut as f64 - f64::from(FRACTION_BITS)).exp2();
+        let mut double = top.to_f64().unwrap_or(f64::INFINITY) * scale;
+        if !self.is_zero() {
+            // The shortest decimal of a double can be above it.
+            double = double.next_down();
+        }
+        while Decimal::shortest(double).is_some_and(|decimal| !self.is_at_most(&decimal)) {
+            double = double.next_up();
+        }
+        double
     }
 }
 
@@ -148,6 +152,21 @@ mod tests {
         let found = third.rounded_up().unwrap().get();
         assert!(found * 3.0 >= 1.0 && found.next_down() <= 1.0 / 3.0, "{found}");
         assert!(third.plus(&third).plus(&third) > ExactRho::of_rounded_down(rho(1.0)));
+    }
+
+    #[test]
+    fn printed_numbers_are_bounds() {
+        for (square, numerator) in [(2u32, 7u128), (3, 11), (1, 1000), (5, 99_999), (1, 10)] {
+            let cost = ExactRho::of_discrete_gaussian(&square.into(), deviation(numerator, 3), 1);
+            let cost = cost.unwrap();
+            let printed = cost.to_f64_rounded_up().to_string();
+            assert!(cost.is_at_most(&Decimal::parse(&printed).unwrap()), "{printed}");
+        }
+        // One tenth as typed, which is below the double 0.1.
+        let tenth = ExactRho::of_rounded_down(rho(0.1));
+        let three = tenth.plus(&tenth).plus(&tenth);
+        assert!(three <= ExactRho::of_rounded_down(rho(0.3)));
+        assert_eq!(tenth.to_f64_rounded_up(), 0.1);
     }
 
     #[test]

@@ -72,7 +72,8 @@ pub fn rho_of_approximate_rounded_down(epsilon: f64, delta: f64) -> Result<Rho, 
     })
 }
 
-/// Returns the smallest ε for which ρ-zCDP answers with fine noise are (ε, δ)-DP, rounded up.
+/// Returns the smallest ε for which ρ-zCDP answers with fine noise are (ε, δ)-DP, rounded up to the
+/// fewest digits within a share of 10⁻⁹.
 ///
 /// # Errors
 /// [`PrivacyError::InvalidParameter`] unless 0 < δ < 1; [`PrivacyError::NoSolution`] if ε would
@@ -83,11 +84,27 @@ pub fn epsilon_rounded_up(rho: Rho, delta: f64) -> Result<f64, PrivacyError> {
         return Ok(0.0);
     }
     let smallest = smallest_feasible(|epsilon| ln_curve(rho.get(), epsilon) <= ln_target);
-    smallest.ok_or_else(|| PrivacyError::NoSolution {
+    smallest.map(fewest_digits_up).ok_or_else(|| PrivacyError::NoSolution {
         quantity: "epsilon",
         given: format!("rho = {rho:e}, delta = {delta:e}"),
         remedy: "use less extreme values of rho and delta",
     })
+}
+
+/// Returns the number of fewest significant digits that is at least `number` and exceeds it by a
+/// share of at most 10⁻⁹.
+fn fewest_digits_up(number: f64) -> f64 {
+    for digits in 0..16 {
+        let nearest = format!("{number:.digits$e}");
+        let Ok(nearest) = nearest.parse::<f64>() else { break };
+        let unit = 10f64.powi(number.log10().floor() as i32 - digits as i32);
+        let above = if nearest >= number { nearest } else { nearest + unit };
+        let rounded = format!("{above:.digits$e}").parse().unwrap_or(number);
+        if rounded >= number && rounded <= f64::MAX.min(number * (1.0 + 1e-9)) {
+            return rounded;
+        }
+    }
+    number
 }
 
 #[cfg(test)]
@@ -95,6 +112,22 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
+
+    #[test]
+    fn digits_are_rounded_up() {
+        for (number, expected) in [
+            (0.999_999_999_999_999_8, 1.0),
+            (0.099_999_999_99, 0.1),
+            (1.234_567_890_123, 1.234_567_891),
+            (1.0, 1.0),
+            (0.123, 0.123),
+            (9.999_999_999_9e-7, 1e-6),
+            (3e5, 3e5),
+            (f64::MAX, f64::MAX),
+        ] {
+            assert_eq!(fewest_digits_up(number), expected);
+        }
+    }
 
     /// Returns P(N = z) of the discrete Gaussian.
     fn probability(sigma: f64) -> impl Fn(i64) -> f64 {
@@ -208,7 +241,7 @@ mod tests {
             let mu = gaussian_dp::mu_of_approximate_rounded_down(epsilon, 1e-9).unwrap();
             assert!(fine.get() < 0.5 * mu * mu && fine.get() > 0.5 * mu * mu * 0.998, "{epsilon}");
             let back = epsilon_rounded_up(fine, 1e-9).unwrap();
-            assert!(back <= epsilon);
+            assert_eq!(back, epsilon, "the typed number is printed");
             assert_relative_eq!(back, epsilon, max_relative = 1e-9);
         }
         // Very small and large budgets stay finite, and are never better than Gaussian noise.

@@ -26,10 +26,12 @@ use super::bisection::{bisected, largest_feasible, smallest_feasible};
 use super::error::PrivacyError;
 use super::parameters::{budget_delta, budget_epsilon, curve_epsilon, ordinary};
 use super::privacy_cost::PrivacyCost;
+use crate::decimal::Decimal;
 
 /// ρ of ρ-zero-concentrated differential privacy: a budget, or the cost of an access.
 ///
-/// A number from 1e-300 to 1e300. A budget may be rounded down and an amount spent rounded up; the
+/// A number from 1e-300 to 1e300. It stands for its shortest decimal, as it is typed and printed:
+/// three releases of 0.1 cost 0.3. A budget may be rounded down and an amount spent rounded up; the
 /// name of every conversion says which.
 ///
 /// ```
@@ -86,6 +88,12 @@ impl Rho {
     /// Returns the number.
     pub fn get(self) -> f64 {
         self.0
+    }
+
+    /// Returns the decimal number for which it stands: 0.1 is one tenth.
+    pub fn decimal(self) -> Decimal {
+        // A `Rho` is finite.
+        Decimal::shortest(self.0).unwrap_or_else(|| 0i64.into())
     }
 
     /// Returns β = 2ρ, exactly.

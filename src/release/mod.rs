@@ -21,6 +21,7 @@
 //! | `query_words` | descriptions of queries |
 //! | `reach` | lengths of confidence intervals |
 //! | `staged` | adaptive releases with a certificate of the error |
+//! | `document` | texts as blocks, written as Markdown and HTML |
 //! | `adjust` | nonnegative answers from the same measurements |
 //! | `records` | synthetic records of a fitted model |
 //! | `report` | an HTML page of the statement and of published estimates |
@@ -28,6 +29,7 @@
 
 pub mod adjust;
 pub mod answers;
+pub mod document;
 mod estimates;
 mod integer_plan;
 mod ledger;
@@ -48,7 +50,7 @@ pub use measurements::Measurements;
 pub use reach::Reach;
 pub use rounding::Precision;
 pub use run::run;
-pub use statement::{Statement, Terms, as_in_json};
+pub use statement::{Statement, Terms, at_most, shortest};
 
 #[cfg(test)]
 mod tests;

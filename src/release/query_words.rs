@@ -105,9 +105,8 @@ fn part(schema: &Schema, position: usize, row: &[f64]) -> Part {
 }
 
 fn between(schema: &Schema, position: usize, name: &str, first: usize, last: usize) -> String {
-    if let Some(Coding::Bins { low, high, count }) = schema.coding(position) {
-        let edge = |bin: usize| low + (high - low) * bin as f64 / *count as f64;
-        return format!("{name} from {} to below {}", edge(first), edge(last + 1));
+    if let Some(Coding::Bins(bins)) = schema.coding(position) {
+        return format!("{name} from {}", bins.interval_in_words(first, last));
     }
     let value = |cell| value(schema, position, cell);
     if first == last {
@@ -122,7 +121,7 @@ fn value(schema: &Schema, position: usize, cell: usize) -> String {
         Some(Coding::Values(values)) => {
             values.get(cell).map(ToString::to_string).unwrap_or_default()
         }
-        Some(Coding::Bins { .. }) => between(schema, position, "", cell, cell).trim().to_owned(),
+        Some(Coding::Bins(bins)) => format!("from {}", bins.interval_in_words(cell, cell)),
         _ => cell.to_string(),
     }
 }

@@ -11,6 +11,8 @@ use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::estimation::graphical_model::check_attributes;
 use crate::estimation::soft_ipf::SoftIpf;
+use crate::release::document::{Line, code, strong, text};
+use crate::release::statement::at_most;
 use crate::schema::Schema;
 use crate::workload::{GroupedWorkload, QueryGroup};
 
@@ -95,35 +97,42 @@ impl SyntheticRecords {
         self.errors.as_ref()
     }
 
-    /// Returns the paragraph of a statement, in Markdown.
-    pub fn in_words(&self) -> String {
-        let errors = match &self.errors {
+    /// Returns the paragraph of a statement.
+    pub fn in_words(&self) -> Line {
+        let mut line: Line = [
+            strong("Synthetic records."),
+            text(" "),
+            code("records.csv"),
+            text(format!(
+                " has {} records that follow the published estimates of all pairs of attributes. \
+                 They were computed from the published estimates with the public seed {} of \
+                 ChaCha20 and describe no person. ",
+                self.count, self.seed
+            )),
+        ]
+        .into();
+        line.extend([text(match &self.errors {
             None => "There is no certificate of their errors.".to_owned(),
             Some(errors) => {
                 let per_record = match errors.mean_error_bound_95_per_record {
-                    Some(bound) => format!(", {bound:.6} per record of the table"),
+                    Some(bound) => format!(", {} per record of the table", at_most(bound, 6)),
                     None => String::new(),
                 };
                 format!(
                     "The absolute errors of the cells of a marginal, counted in these {} records, \
-                     add up to at most {:.6} records{per_record}, on average over the {} marginals \
-                     of the workload (each at 95 %), and to at most {:.6} records for all \
-                     marginals together (95 %). These are the bounds of the published marginals \
-                     plus the exact distances to them, on average {:.6} records.",
+                     add up to at most {} records{per_record}, on average over the {} marginals of \
+                     the workload (each at 95 %), and to at most {} records for all marginals \
+                     together (95 %). These are the bounds of the published marginals plus the \
+                     exact distances to them, on average {} records.",
                     self.count,
-                    errors.mean_error_bound_95,
+                    at_most(errors.mean_error_bound_95, 6),
                     errors.marginals,
-                    errors.largest_error_bound_95_of_all,
-                    errors.mean_distance,
+                    at_most(errors.largest_error_bound_95_of_all, 6),
+                    at_most(errors.mean_distance, 6),
                 )
             }
-        };
-        format!(
-            "**Synthetic records.** `records.csv` has {} records that follow the published \
-             estimates of all pairs of attributes. They were computed from the published estimates \
-             with the public seed {} of ChaCha20 and describe no person. {errors}",
-            self.count, self.seed
-        )
+        })]);
+        line
     }
 }
 

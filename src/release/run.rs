@@ -5,7 +5,7 @@ use super::ledger::Reservation;
 use super::measurements::Measurements;
 use super::statement::Statement;
 use crate::access::{IntegerQuestion, ReleaseTable};
-use crate::data::{OutOfDomain, PrivateCsv, Records};
+use crate::data::{OpenTable, OutOfDomain, Records};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::privacy::{ExactRho, OperatingSystemNoise};
@@ -19,16 +19,17 @@ pub fn run(
     plan: &IntegerPlan,
     statement: Statement,
     schema_text: &str,
-    data: PrivateCsv,
+    data: OpenTable,
     rule: OutOfDomain,
     reservation: &Reservation,
 ) -> Result<Measurements> {
     check(plan, reservation)?;
+    check_persons(&data, reservation)?;
     let measured = plan
         .measurements()
         .iter()
         .fold(AttributeSet::EMPTY, |all, measurement| all.union(measurement.attributes));
-    let records = data.read(plan.plan().schema(), rule, measured)?;
+    let records = data.read_private(plan.plan().schema(), rule, measured)?;
     measure(plan, statement, schema_text, &records, reservation, OperatingSystemNoise::new())
 }
 
@@ -41,6 +42,19 @@ fn check(plan: &IntegerPlan, reservation: &Reservation) -> Result<()> {
         "release",
         format!("a plan of at most {} that protects {}", reservation.rho(), reservation.unit()),
         format!("{} and {}", plan.cost().to_f64_rounded_up(), plan.unit()),
+    ))
+}
+
+/// Refuses a table whose persons are not those of the reservation.
+pub(super) fn check_persons(data: &OpenTable, reservation: &Reservation) -> Result<()> {
+    let persons = data.person().map(|limit| limit.column.as_str());
+    if persons == reservation.person() {
+        return Ok(());
+    }
+    Err(Error::bug(
+        "release",
+        format!("persons by {:?}", reservation.person()),
+        format!("persons by {persons:?}"),
     ))
 }
 

@@ -5,21 +5,26 @@
 //! name = "age"
 //! size = 100
 //! kind = "numeric"   # or "categorical"
-//! # Only needed to read a CSV file. The alternative is values = ["a", "b"].
+//! # Only needed to read a table. The alternative is values = ["a", "b"].
 //! bins = { low = 0.0, high = 100.0, count = 100 }
 //! # Optional: values outside the attribute are treated as this value.
 //! other = 0.0
 //! ```
 
+mod bins;
 mod coding;
+mod entry;
+mod value;
 
 use std::path::Path;
 
 use serde::Deserialize;
 
-use self::coding::AttributeEntry;
+pub use self::bins::Bins;
+pub use self::coding::Coding;
 pub(crate) use self::coding::{Coded, Coder};
-pub use self::coding::{Coding, Value};
+use self::entry::AttributeEntry;
+pub use self::value::{ColumnType, ListedValue, Value};
 use crate::domain::{
     Attribute, AttributeKind, AttributeSet, check_attributes, numbered_attributes,
 };
@@ -108,7 +113,7 @@ impl Schema {
         })?;
         let (mut attributes, mut codings) = (Vec::new(), Vec::new());
         for entry in file.attribute {
-            codings.push(coding::coding(&entry, origin)?);
+            codings.push(entry::coding(&entry, origin)?);
             attributes.push(Attribute { name: entry.name, size: entry.size, kind: entry.kind });
         }
         Self::with_codings(attributes, codings).map_err(|e| e.located(origin))
@@ -256,10 +261,11 @@ mod tests {
     fn schemas_are_read_with_their_codings() {
         let schema = Schema::from_toml(GOOD, "S.toml").unwrap();
         assert_eq!(schema.attributes().len(), 3);
-        assert_eq!(schema.coding(0), Some(&Coding::Bins { low: 0.0, high: 100.0, count: 10 }));
+        let bins = Bins::new(0i64.into(), 100i64.into(), 10).unwrap();
+        assert_eq!(schema.coding(0), Some(&Coding::Bins(bins)));
         assert_eq!(
             schema.coding(1),
-            Some(&Coding::Values(["f", "m"].map(|text| Value::Text(text.into())).to_vec()))
+            Some(&Coding::Values(["f", "m"].map(|text| ListedValue::Text(text.into())).to_vec()))
         );
         assert_eq!(schema.coding(2), Some(&Coding::Index));
         assert_eq!(schema.position("code").unwrap(), 2);

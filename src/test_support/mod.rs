@@ -9,8 +9,10 @@ pub(crate) use impulse::Impulse;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
-use crate::data::{Column, Records};
+use crate::data::table::{CsvTable, FieldCounts};
+use crate::data::{Column, OpenTable, OutOfDomain, PersonLimit, Records};
 use crate::domain::{AttributeKind, AttributeSet};
+use crate::error::Result;
 use crate::privacy::Rho;
 use crate::schema::Schema;
 use crate::workload::{Gram, GroupFamily, GroupedWorkload, Workload};
@@ -38,6 +40,28 @@ pub(crate) fn gram(text: &str) -> Gram {
 /// Returns a family on all sets of `ways` attributes, of `d` attributes of size `n`.
 pub(crate) fn all_ways(n: usize, d: usize, family: GroupFamily, ways: &[usize]) -> GroupedWorkload {
     GroupedWorkload::all_ways(schema(&vec![n; d]), &family, ways).unwrap()
+}
+
+/// Returns a CSV text as a table of a schema.
+pub(crate) fn open_csv(
+    bytes: impl Into<Vec<u8>>,
+    schema: &Schema,
+    person: Option<PersonLimit>,
+) -> Result<OpenTable> {
+    let source = Box::new(std::io::Cursor::new(bytes.into()));
+    let table = CsvTable::from_source(source, "X.csv", FieldCounts::Any)?;
+    OpenTable::new(Box::new(table), schema, person)
+}
+
+/// Returns the records of a CSV text as a release reads them.
+pub(crate) fn read_csv(
+    bytes: impl Into<Vec<u8>>,
+    schema: &Schema,
+    rule: OutOfDomain,
+    person: Option<PersonLimit>,
+) -> Result<Records> {
+    let kept = AttributeSet::first(schema.attributes().len());
+    open_csv(bytes, schema, person)?.read_private(schema, rule, kept)
 }
 
 /// Records with dependent attributes: each value is the previous one, or uniformly random.

@@ -151,7 +151,7 @@ fn an_incomplete_ledger_line_is_reported_and_charged_correctly() {
         let filling = LIMIT - space - read(here, "L.jsonl").len() - line(1, "");
         let ledger_of_test = Ledger::open(&here.join("L.jsonl"), LockWait::default()).unwrap();
         let rho = matmech::privacy::Rho::new(0.25).unwrap();
-        ledger_of_test.reserve(rho, PrivacyUnit::default(), &"x".repeat(filling)).unwrap();
+        ledger_of_test.reserve(rho, PrivacyUnit::default(), None, &"x".repeat(filling)).unwrap();
         let before = read(here, "L.jsonl");
         assert_eq!(before.len(), LIMIT - space);
         let program = env!("CARGO_BIN_EXE_matmech");

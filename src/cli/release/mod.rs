@@ -17,7 +17,8 @@ pub(super) use self::unit::UnitArguments;
 use super::budget::BudgetArguments;
 use super::output;
 use super::target::Target;
-use matmech::commands::release::{Data, Files, Release};
+use matmech::commands::data::Data;
+use matmech::commands::release::{Files, Release};
 use matmech::data::OutOfDomain;
 use matmech::release::LockWait;
 use matmech::release::records::{self, RecordCount};
@@ -52,9 +53,6 @@ pub(super) struct ReleaseCommand {
     budget: BudgetArguments,
     #[command(flatten)]
     unit: UnitArguments,
-    /// Column that identifies a person; the first --unit-rows records of each person are kept
-    #[arg(long, value_name = "COLUMN")]
-    person: Option<String>,
     /// Planner of unbiased answers: anova, residual-planner, … [default: query-smasher]
     #[arg(long, value_name = "PLANNER", conflicts_with = "mechanism")]
     planner: Option<String>,
@@ -140,10 +138,10 @@ impl ReleaseCommand {
         let release = Release {
             schema: SchemaSource::File(self.schema.clone()),
             target: self.target.source(),
-            rho: self.budget.rho()?,
+            rho: self.budget.release_rho()?,
             delta: self.budget.delta(),
             unit: self.unit.unit(),
-            person: self.person.clone(),
+            person: self.unit.person(),
             planner: self.planner.clone(),
             objective: self.objective.clone(),
             mechanism: self.mechanism.clone(),

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use crate::cli::output;
 use matmech::commands::release::{Group, ReleaseReport, StagedReport, UnbiasedReport};
-use matmech::release::as_in_json;
+use matmech::release::{at_most, shortest};
 
 pub(super) fn print(out: &mut dyn Write, report: &ReleaseReport) -> std::io::Result<()> {
     match report {
@@ -14,12 +14,14 @@ pub(super) fn print(out: &mut dyn Write, report: &ReleaseReport) -> std::io::Res
 }
 
 fn print_unbiased(out: &mut dyn Write, report: &UnbiasedReport) -> std::io::Result<()> {
-    let [epsilon, delta, rho] = [report.epsilon, report.delta, report.rho].map(as_in_json);
+    let [epsilon, delta, cost, rho] =
+        [report.epsilon, report.delta, report.rho, report.rho_reserved].map(shortest);
     let attained =
         if report.rho_is_exact_sum { "attained by some neighbours" } else { "an upper bound" };
     writeln!(out, "planner       {}", report.planner)?;
     writeln!(out, "queries       {} in {} groups", report.queries, report.groups.len())?;
-    writeln!(out, "privacy       epsilon {epsilon} at delta {delta}; rho {rho}, {attained}")?;
+    writeln!(out, "privacy       epsilon {epsilon} at delta {delta}; rho {rho}")?;
+    writeln!(out, "cost          rho {cost}, {attained}")?;
     writeln!(out, "protects      {}", report.unit)?;
     writeln!(out, "RMSE          {:.6}   exact; estimates are unbiased", report.rmse)?;
     let excess = report.rounded_variance / report.planned_variance - 1.0;
@@ -50,7 +52,7 @@ fn print_unbiased(out: &mut dyn Write, report: &UnbiasedReport) -> std::io::Resu
 }
 
 fn print_staged(out: &mut dyn Write, report: &StagedReport) -> std::io::Result<()> {
-    let [epsilon, delta, rho] = [report.epsilon, report.delta, report.rho].map(as_in_json);
+    let [epsilon, delta, rho] = [report.epsilon, report.delta, report.rho].map(shortest);
     writeln!(out, "mechanism     {}", report.mechanism)?;
     writeln!(out, "queries       {} in {} groups", report.queries, report.groups)?;
     writeln!(out, "privacy       epsilon {epsilon} at delta {delta}; rho {rho}, an upper bound")?;
@@ -66,8 +68,10 @@ fn print_staged(out: &mut dyn Write, report: &StagedReport) -> std::io::Result<(
         "all stages    at most {max_questions} questions, {max_integers} noisy integers"
     )?;
     let bound = match (report.mean_error_bound_95, report.mean_error_bound_95_per_record) {
-        (Some(bound), Some(share)) => format!("at most {bound:.6} records, {share:.6} per record"),
-        (Some(bound), None) => format!("at most {bound:.6} records"),
+        (Some(bound), Some(share)) => {
+            format!("at most {} records, {} per record", at_most(bound, 6), at_most(share, 6))
+        }
+        (Some(bound), None) => format!("at most {} records", at_most(bound, 6)),
         (None, _) if report.out.is_some() => "no certificate of the error".to_owned(),
         (None, _) => "depends on the data".to_owned(),
     };
@@ -75,7 +79,10 @@ fn print_staged(out: &mut dyn Write, report: &StagedReport) -> std::io::Result<(
     if let Some(synthetic) = &report.synthetic {
         let bound = synthetic.errors().map_or_else(
             || "no certificate of the error".to_owned(),
-            |errors| format!("mean L1 error at most {:.6} records", errors.mean_error_bound_95),
+            |errors| {
+                let bound = at_most(errors.mean_error_bound_95, 6);
+                format!("mean L1 error at most {bound} records")
+            },
         );
         writeln!(out, "synthetic     {} records, {bound} (95 %)", synthetic.count())?;
     }

@@ -18,6 +18,10 @@ pub(in crate::cli) struct UnitArguments {
         value_parser = clap::value_parser!(u32).range(1..=1_000_000)
     )]
     unit_rows: u32,
+    /// Column that identifies a person: the unit is all records of a person, of which the first
+    /// --unit-rows are kept; a ledger is for releases with the same column
+    #[arg(long, value_name = "COLUMN")]
+    person: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -30,6 +34,11 @@ enum NeighboursArgument {
 }
 
 impl UnitArguments {
+    /// Returns the column that identifies a person.
+    pub(in crate::cli) fn person(&self) -> Option<String> {
+        self.person.clone()
+    }
+
     /// Returns the unit of a ledger.
     pub(in crate::cli) fn unit(&self) -> PrivacyUnit {
         let neighbours = match self.neighbours {

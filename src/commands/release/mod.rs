@@ -7,18 +7,19 @@ mod forecast;
 mod report;
 mod staged;
 
-use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use serde::Serialize;
 
 use self::folder::Folder;
 pub use self::report::{Group, UnbiasedReport};
 pub use self::staged::StagedReport;
+use super::budget::ReleaseRho;
+use super::data::Data;
 use super::steps::{Steps, whole, with_parts};
 use super::target::Source;
-use crate::data::{OutOfDomain, PersonLimit, PrivateCsv};
+use crate::data::table::FieldCounts;
+use crate::data::{OpenTable, OutOfDomain, PersonLimit};
 use crate::error::{Error, Result};
 use crate::planner;
 use crate::privacy::{Neighbours, PrivacyUnit, Rho};
@@ -36,34 +37,6 @@ pub const DELTA: f64 = 1e-9;
 /// The planner of releases without `--planner` and `--mechanism`.
 const PLANNER: &str = "query-smasher";
 
-/// The records: a CSV file, or the bytes of one. `Debug` shows no record.
-#[derive(Clone)]
-pub enum Data {
-    File(PathBuf),
-    Bytes(Arc<[u8]>),
-}
-
-impl std::fmt::Debug for Data {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Data::File(path) => f.debug_tuple("File").field(path).finish(),
-            Data::Bytes(_) => f.debug_tuple("Bytes").finish_non_exhaustive(),
-        }
-    }
-}
-
-impl Data {
-    fn open(&self, schema: &Schema, person: Option<PersonLimit>) -> Result<PrivateCsv> {
-        match self {
-            Data::File(path) => PrivateCsv::open(path, schema, person),
-            Data::Bytes(bytes) => {
-                let source: Box<dyn Read + Send> = Box::new(Cursor::new(bytes.clone()));
-                PrivateCsv::from_source(source, Path::new("data"), schema, person)
-            }
-        }
-    }
-}
-
 /// Where a release reads, charges and writes.
 #[derive(Debug)]
 pub struct Files {
@@ -78,7 +51,7 @@ pub struct Files {
 pub struct Release {
     pub schema: SchemaSource,
     pub target: Source,
-    pub rho: Rho,
+    pub rho: ReleaseRho,
     pub delta: Option<f64>,
     /// The unit as asked; see [`Release::run`].
     pub unit: PrivacyUnit,
@@ -108,7 +81,7 @@ struct Spending<'a> {
     /// The path of the ledger.
     ledger: &'a Path,
     reservation: &'a Reservation,
-    data: PrivateCsv,
+    data: OpenTable,
     folder: &'a Folder,
     /// The final name of the output.
     out: &'a Path,
@@ -136,7 +109,10 @@ impl Release {
         if self.records.is_some() && self.mechanism.is_none() {
             records::refuse_without_model()?;
         }
-        let rho = self.rho;
+        let rho = match self.rho {
+            ReleaseRho::Given(rho) => rho,
+            ReleaseRho::Rest => self.rest()?,
+        };
         let (schema, schema_text) = self.schema.read()?;
         let (workload, workload_text) = self.target.read(&schema)?;
         check_count(&workload)?;
@@ -179,6 +155,20 @@ impl Release {
         Ok(ReleaseReport::Unbiased(report))
     }
 
+    /// Returns what is left in the ledger.
+    fn rest(&self) -> Result<Rho> {
+        let Some(Files { ledger, .. }) = &self.files else {
+            let remedy = "give the number that `matmech ledger show` prints";
+            return Err(Error::bad_input("--rho of a dry run", "a number", "`rest`", remedy));
+        };
+        let left = Ledger::open(ledger, self.waiting)?.balance()?.left;
+        Rho::new(left).map_err(|_| {
+            let what = format!("ledger {}", ledger.display());
+            let remedy = "create a larger ledger for another table";
+            Error::bad_input(what, "a remaining budget", "none", remedy)
+        })
+    }
+
     /// Reserves the budget, makes the release, and settles the reservation.
     ///
     /// All checks that can fail without spending come first.
@@ -195,11 +185,12 @@ impl Release {
         };
         let ledger = Ledger::open(ledger, self.waiting)?;
         let person = self.person.clone().map(|column| PersonLimit { column, rows: unit.rows });
-        let data = data.open(schema, person)?;
+        let data = OpenTable::new(data.open(FieldCounts::Any)?, schema, person)?;
         let folder = Folder::create(out)?;
+        let what = format!("release to {}", out.display());
         let reserved = steps
             .reserving(expectation)
-            .and_then(|()| ledger.reserve(rho, unit, &format!("release to {}", out.display())));
+            .and_then(|()| ledger.reserve(rho, unit, self.person.as_deref(), &what));
         let reservation = match reserved {
             Ok(reservation) => reservation,
             Err(error) => {

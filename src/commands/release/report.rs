@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::forecast::Forecast;
 use crate::error::Result;
-use crate::release::{IntegerPlan, Statement, as_in_json};
+use crate::release::{IntegerPlan, Statement, shortest};
 use crate::workload::GroupedWorkload;
 
 #[derive(Debug, Serialize)]
@@ -18,7 +18,9 @@ pub struct UnbiasedReport {
     pub rmse: f64,
     pub epsilon: f64,
     pub delta: f64,
+    /// The cost of the measurements, at most the reserved ρ.
     pub rho: f64,
+    pub rho_reserved: f64,
     /// Whether some pair of neighbours attains ρ; otherwise ρ is an upper bound.
     pub rho_is_exact_sum: bool,
     pub unit: String,
@@ -67,6 +69,7 @@ impl UnbiasedReport {
             epsilon,
             delta,
             rho: rho.get(),
+            rho_reserved: statement.rho_reserved(),
             rho_is_exact_sum: plan.is_attained(),
             unit: plan.unit().to_string(),
             planned_variance: planned,
@@ -90,7 +93,7 @@ impl UnbiasedReport {
             "expected      RMSE {rmse:.6}, {expected_seconds:.1} s, {expected_mb:.0} MB and \
              {expected_bytes_per_record} bytes per record; reserving rho {}, which then counts as \
              spent",
-            as_in_json(self.rho)
+            shortest(self.rho_reserved)
         )
     }
 

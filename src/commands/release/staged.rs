@@ -14,7 +14,7 @@ use crate::release::records::{self, RecordCount, SyntheticRecords};
 use crate::release::staged::{
     DEFAULT_CERTIFICATE_SHARE, StagedMarginals, StagedPlan, StagedStatement, answers, report, run,
 };
-use crate::release::{Terms, as_in_json};
+use crate::release::{Terms, shortest};
 use crate::schema::Schema;
 use crate::workload::GroupedWorkload;
 
@@ -136,7 +136,7 @@ impl Release {
              reserving rho {}, which then counts as spent",
             forecast.mb,
             forecast.bytes_per_record,
-            as_in_json(rho.get())
+            shortest(rho.get())
         );
         self.spend((rho, unit), schema, &expectation, steps, |spending| {
             let Spending { ledger, reservation, data, folder, out } = spending;

@@ -8,7 +8,7 @@ use rand_chacha::ChaCha20Rng;
 
 pub use self::report::{Figures, MarginalReport, RecordCounts, SimulateReport};
 use self::trial::Setting;
-use crate::data::{CsvTable, Records};
+use crate::data::{CodedTable, Records};
 use crate::error::{Error, Result};
 use crate::mechanism::{self, Mechanism};
 use crate::privacy::PrivacyBudget;
@@ -72,7 +72,7 @@ pub struct Task<'a> {
 /// cannot be read.
 pub fn simulate(
     task: &Task<'_>,
-    read: impl FnOnce() -> Result<CsvTable>,
+    read: impl FnOnce() -> Result<CodedTable>,
 ) -> Result<(SimulateReport, Option<Records>)> {
     let Task { mechanism, workload, .. } = *task;
     let rho = task.budget.rho()?;

@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 
 use super::trial::{Setting, Trial};
-use crate::data::CsvTable;
+use crate::data::CodedTable;
 use crate::mechanism::ExpectedErrors;
 use crate::privacy::{Neighbours, Rho};
 
@@ -111,7 +111,7 @@ impl SimulateReport {
     pub(super) fn new(
         mechanism: &str,
         neighbours: Neighbours,
-        table: &CsvTable,
+        table: &CodedTable,
         setting: &Setting<'_>,
         expected: &ExpectedErrors,
         trials: &[Trial],

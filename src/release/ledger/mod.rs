@@ -5,12 +5,14 @@
 //!
 //! ```text
 //! {"ledger":2,"lines":"0000000004","last":"<hash of line 4>"}
-//! {"total_rho":0.5,"delta":1e-9,"unit":{"neighbours":"add-or-remove-one-record","rows":1}}
+//! {"total_rho":0.5,"delta":1e-9,"unit":{"neighbours":"add-or-remove-one-record","rows":1},"person":"id"}
 //! {"reserve":1,"rho":0.2,"what":"release to out","previous":"<hash of line 2>"}
 //! {"settle":1,"previous":"<hash of line 3>"}
 //! ```
 //!
 //! A reservation is spent, settled or not: a settlement only records that the run was completed.
+//! Amounts are decimal numbers, and their sums are exact: three reservations of 0.1 spend 0.3.
+//!
 //! Every line is appended under an exclusive lock and synced to the disk before anything else
 //! happens; then the first line, which has a fixed length, is rewritten. The hashes (SHA-256 of the
 //! text of a line) form a chain. A ledger with a changed, moved or removed line, including the last
@@ -24,9 +26,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use self::file::{LockedFile, When};
+use crate::decimal::Decimal;
 use crate::error::{Error, Place, Result};
 use crate::hash::sha256;
-use crate::privacy::{ExactRho, Neighbours, PrivacyUnit, Rho};
+use crate::privacy::{Neighbours, PrivacyUnit, Rho};
 
 /// The version of the format.
 const FORMAT: u32 = 2;
@@ -55,6 +58,9 @@ struct Opening {
     /// δ of the budget, if it was given as (ε, δ).
     delta: Option<f64>,
     unit: PrivacyUnit,
+    /// The column that identifies persons, if all records of a person are protected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    person: Option<String>,
 }
 
 /// Any later line.
@@ -74,6 +80,8 @@ pub struct Balance {
     pub delta: Option<f64>,
     /// The privacy unit.
     pub unit: PrivacyUnit,
+    /// The column that identifies persons, if all records of a person are protected.
+    pub person: Option<String>,
     /// The sum of reservations, rounded up.
     pub spent: f64,
     /// The remaining budget, rounded down; 0 if nothing is left.
@@ -118,6 +126,7 @@ pub struct Reservation {
     hash: String,
     rho: Rho,
     unit: PrivacyUnit,
+    person: Option<String>,
 }
 
 impl Reservation {
@@ -129,6 +138,11 @@ impl Reservation {
     /// Returns the privacy unit.
     pub fn unit(&self) -> PrivacyUnit {
         self.unit
+    }
+
+    /// Returns the column that identifies persons.
+    pub fn person(&self) -> Option<&str> {
+        self.person.as_deref()
     }
 
     /// Returns the number of its line in the ledger, from 1.
@@ -144,7 +158,7 @@ impl Reservation {
     /// Returns a reservation without a ledger, for tests of this crate.
     #[cfg(test)]
     pub(crate) fn unwritten(rho: Rho, unit: PrivacyUnit) -> Self {
-        Reservation { number: 0, line: 0, hash: String::new(), rho, unit }
+        Reservation { number: 0, line: 0, hash: String::new(), rho, unit, person: None }
     }
 }
 
@@ -152,7 +166,8 @@ impl Reservation {
 struct Contents {
     opening: Opening,
     total: Rho,
-    spent: ExactRho,
+    /// The exact sum of the reserved decimal numbers.
+    spent: Decimal,
     /// Line number, hash, and whether it is settled, of every reservation.
     reservations: Vec<(usize, String, bool)>,
     lines: usize,
@@ -162,12 +177,19 @@ struct Contents {
 impl Ledger {
     /// Creates a ledger in a new file.
     ///
-    /// `delta` is the δ of the budget, if it has one.
+    /// `delta` is the δ of the budget, if it has one; `person` is the column that identifies
+    /// persons.
     ///
     /// # Errors
     /// The file exists or cannot be written.
-    pub fn create(path: &Path, total: Rho, delta: Option<f64>, unit: PrivacyUnit) -> Result<Self> {
-        let opening = text_of(&Opening { total_rho: total.get(), delta, unit })?;
+    pub fn create(
+        path: &Path,
+        total: Rho,
+        delta: Option<f64>,
+        unit: PrivacyUnit,
+        person: Option<String>,
+    ) -> Result<Self> {
+        let opening = text_of(&Opening { total_rho: total.get(), delta, unit, person })?;
         let head = text_of(&Head::of(2, &opening))?;
         file::create(path, &format!("{head}\n{opening}\n"))?;
         Ok(Ledger { path: path.to_path_buf(), waiting: LockWait::default() })
@@ -195,12 +217,13 @@ impl Ledger {
     pub fn balance(&self) -> Result<Balance> {
         let mut file = LockedFile::shared(&self.path, self.waiting)?;
         let read = self.read(&mut file)?;
-        let left = left_rounded_down(&read).map_or(0.0, Rho::get);
+        let left = left_rounded_down(&read);
         Ok(Balance {
             total: read.total,
             delta: read.opening.delta,
             unit: read.opening.unit,
-            spent: read.spent.to_f64_rounded_up(),
+            person: read.opening.person,
+            spent: read.spent.rounded_up(),
             left,
             reservations: read.reservations.len(),
             unsettled: read.reservations.iter().filter(|(.., settled)| !settled).count(),
@@ -213,9 +236,15 @@ impl Ledger {
     ///
     /// # Errors
     /// [`Error::BudgetExhausted`] if ρ exceeds the remaining budget. The ledger is for another
-    /// privacy unit, is invalid, stays locked, was replaced by another file, or cannot be written
+    /// privacy unit or other persons, is invalid, stays locked, was replaced by another file, or cannot be written
     /// completely: then nothing is reserved.
-    pub fn reserve(&self, rho: Rho, unit: PrivacyUnit, what: &str) -> Result<Reservation> {
+    pub fn reserve(
+        &self,
+        rho: Rho,
+        unit: PrivacyUnit,
+        person: Option<&str>,
+        what: &str,
+    ) -> Result<Reservation> {
         let mut file = LockedFile::exclusive(&self.path, self.waiting, When::Before)?;
         let read = self.read(&mut file)?;
         let ledger_unit = read.opening.unit;
@@ -231,13 +260,26 @@ impl Ledger {
                 "give the same --neighbours and --unit-rows as when the ledger was created",
             ));
         }
-        let spent = read.spent.plus(&cost(rho));
-        if ExactRho::of_rounded_down(read.total).minus(&spent).is_none() {
-            let left = left_rounded_down(&read).map_or(0.0, Rho::get);
+        if read.opening.person.as_deref() != person {
+            let of = |person: Option<&str>| match person {
+                Some(column) => format!("persons with the same value of `{column}`"),
+                None => "records, without --person".to_owned(),
+            };
+            return Err(Error::bad_input(
+                format!("ledger {}", self.path.display()),
+                format!("a release that protects what the ledger counts: {}", {
+                    of(read.opening.person.as_deref())
+                }),
+                of(person),
+                "give the same --person as when the ledger was created; costs for different \
+                 persons do not add up",
+            ));
+        }
+        if read.spent.plus(&rho.decimal()) > read.total.decimal() {
             return Err(Error::BudgetExhausted {
                 what: what.to_owned(),
                 asked: rho.get(),
-                left,
+                left: left_rounded_down(&read),
                 total: read.total.get(),
             });
         }
@@ -251,7 +293,8 @@ impl Ledger {
         })?;
         let index = read.lines + 1;
         file.append(&line, &text_of(&Head::of(index, &line))?)?;
-        Ok(Reservation { number, line: index, hash: sha256(line.as_bytes()), rho, unit })
+        let (hash, person) = (sha256(line.as_bytes()), person.map(str::to_owned));
+        Ok(Reservation { number, line: index, hash, rho, unit, person })
     }
 
     /// Records that the run of a reservation was completed.
@@ -291,22 +334,10 @@ fn text_of(line: &impl Serialize) -> Result<String> {
     serde_json::to_string(line).map_err(|e| Error::bug("ledger", "a line that can be written", e))
 }
 
-/// Returns the exact cost of a line's ρ, the double as written.
-fn cost(rho: Rho) -> ExactRho {
-    // Rounding down loses something only below 2^-256, where a `Rho` becomes zero; then the cost is
-    // rounded up.
-    let down = ExactRho::of_rounded_down(rho);
-    if down.to_f64_rounded_up() < rho.get() { down.plus(&ExactRho::smallest()) } else { down }
-}
-
-/// Returns the largest double that may still be reserved.
-fn left_rounded_down(read: &Contents) -> Option<Rho> {
-    let left = ExactRho::of_rounded_down(read.total).minus(&read.spent)?;
-    let mut found = left.rounded_up().ok()?;
-    while left.minus(&cost(found)).is_none() {
-        found = Rho::new(found.get().next_down()).ok()?;
-    }
-    Some(found)
+/// Returns the largest number that may still be reserved; 0 if there is none.
+fn left_rounded_down(read: &Contents) -> f64 {
+    let left = read.total.decimal().minus(&read.spent).rounded_down();
+    Rho::new(left).map_or(0.0, Rho::get)
 }
 
 /// Parses all lines and checks the chain of hashes.
@@ -347,7 +378,7 @@ fn read_text(text: &str, origin: &str) -> Result<Contents> {
     let mut read = Contents {
         opening,
         total,
-        spent: ExactRho::zero(),
+        spent: 0i64.into(),
         reservations: Vec::new(),
         lines: 2,
         last,
@@ -368,7 +399,7 @@ fn read_text(text: &str, origin: &str) -> Result<Contents> {
         match parsed {
             Line::Reserve { reserve, rho, .. } if reserve == read.reservations.len() as u64 + 1 => {
                 let rho = Rho::new(rho).map_err(|e| refuse(number, "a cost", e.to_string()))?;
-                read.spent = read.spent.plus(&cost(rho));
+                read.spent = read.spent.plus(&rho.decimal());
                 read.reservations.push((number, read.last.clone(), false));
             }
             Line::Reserve { .. } => {

@@ -9,43 +9,71 @@ fn unit() -> PrivacyUnit {
 
 fn new(total: f64) -> (tempfile::TempDir, Ledger) {
     let folder = tempfile::tempdir().unwrap();
-    let ledger = Ledger::create(&folder.path().join("L.jsonl"), rho(total), None, unit()).unwrap();
+    let ledger = Ledger::create(&folder.path().join("L.jsonl"), rho(total), None, unit(), None).unwrap();
     (folder, ledger)
 }
 
 #[test]
 fn reservations_are_spent_whether_or_not_they_are_settled() {
     let (_folder, ledger) = new(1.0);
-    let first = ledger.reserve(rho(0.25), unit(), "first").unwrap();
+    let first = ledger.reserve(rho(0.25), unit(), None, "first").unwrap();
     let balance = ledger.balance().unwrap();
     assert_eq!((balance.spent, balance.left, balance.unsettled), (0.25, 0.75, 1));
     ledger.settle(first).unwrap();
-    ledger.reserve(rho(0.75), unit(), "second").unwrap();
+    ledger.reserve(rho(0.75), unit(), None, "second").unwrap();
     let balance = ledger.balance().unwrap();
     assert_eq!(
         (balance.spent, balance.left, balance.reservations, balance.unsettled),
         (1.0, 0.0, 2, 1)
     );
-    let refused = ledger.reserve(rho(1e-300), unit(), "third").unwrap_err();
+    let refused = ledger.reserve(rho(1e-300), unit(), None, "third").unwrap_err();
     assert!(matches!(refused, Error::BudgetExhausted { left: 0.0, .. }), "{refused}");
     assert_eq!(std::fs::read_to_string(&ledger.path).unwrap().lines().count(), 5);
 }
 
-/// Reservations of 0.1 from a total of 0.3: the exact sum never exceeds the total, and the stated
-/// remaining budget can be spent.
+/// Typed numbers are decimals: three reservations of 0.1 spend a total of 0.3, and nothing is left.
 #[test]
-fn rounding_never_overspends() {
+fn sums_of_decimals_are_exact() {
     let (_folder, ledger) = new(0.3);
-    for _ in 0..2 {
-        ledger.reserve(rho(0.1), unit(), "a tenth").unwrap();
+    for spent in [0.1, 0.2, 0.3] {
+        ledger.reserve(rho(0.1), unit(), None, "a tenth").unwrap();
+        let balance = ledger.balance().unwrap();
+        assert_eq!(balance.spent, spent);
     }
-    // The double 0.1 exceeds one tenth, and the double 0.3 is below three tenths.
-    assert!(ledger.reserve(rho(0.1), unit(), "a tenth").is_err());
+    assert_eq!(ledger.balance().unwrap().left, 0.0);
+    assert!(ledger.reserve(rho(1e-300), unit(), None, "more").is_err());
+    // A remainder of more digits than a double has is never overspent.
+    let (_folder, ledger) = new(0.3);
+    ledger.reserve(rho(0.026_812_345_678_901_234), unit(), None, "x").unwrap();
     let left = ledger.balance().unwrap().left;
-    assert!(left < 0.1 && left > 0.1 - 1e-15);
-    assert!(ledger.reserve(rho(left.next_up()), unit(), "too much").is_err());
-    ledger.reserve(rho(left), unit(), "the rest").unwrap();
-    assert!(ledger.balance().unwrap().left < 1e-15);
+    assert!(ledger.reserve(rho(left.next_up()), unit(), None, "too much").is_err());
+    ledger.reserve(rho(left), unit(), None, "the rest").unwrap();
+    assert!(ledger.balance().unwrap().left < 1e-17);
+}
+
+/// A person's records are not one record, and persons of two columns are not the same persons.
+#[test]
+fn other_persons_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |name: &str, person: Option<&str>| {
+        let path = folder.path().join(name);
+        Ledger::create(&path, rho(1.0), None, unit(), person.map(str::to_owned)).unwrap()
+    };
+    let people = [None, Some("id"), Some("visit")];
+    for (index, person) in people.into_iter().enumerate() {
+        let ledger = of(&format!("L{index}"), person);
+        for other in people {
+            let reserved = ledger.reserve(rho(0.1), unit(), other, "x");
+            if person == other {
+                assert_eq!(reserved.unwrap().person(), person);
+            } else {
+                let message = reserved.unwrap_err().to_string();
+                assert!(message.contains("--person"), "{message}");
+            }
+        }
+        let balance = ledger.balance().unwrap();
+        assert_eq!((balance.person.as_deref(), balance.reservations), (person, 1));
+    }
 }
 
 #[test]
@@ -55,7 +83,7 @@ fn another_unit_is_refused() {
         PrivacyUnit { rows: 2, ..unit() },
         PrivacyUnit { neighbours: Neighbours::ReplaceOneRecord, ..unit() },
     ] {
-        let message = ledger.reserve(rho(0.1), other, "x").unwrap_err().to_string();
+        let message = ledger.reserve(rho(0.1), other, None, "x").unwrap_err().to_string();
         assert!(message.contains("--unit-rows"), "{message}");
     }
     assert_eq!(ledger.balance().unwrap().reservations, 0);
@@ -64,7 +92,7 @@ fn another_unit_is_refused() {
 /// Returns the lines of a valid ledger with one settled reservation of 0.5.
 fn settled_ledger() -> (tempfile::TempDir, Ledger, Vec<String>) {
     let (folder, ledger) = new(1.0);
-    let first = ledger.reserve(rho(0.5), unit(), "x").unwrap();
+    let first = ledger.reserve(rho(0.5), unit(), None, "x").unwrap();
     ledger.settle(first).unwrap();
     let text = std::fs::read_to_string(&ledger.path).unwrap();
     let lines = text.lines().map(str::to_owned).collect();
@@ -79,7 +107,7 @@ fn changed_moved_or_removed_lines_are_detected() {
     assert!(read_text(&text(&lines), "L").is_ok());
     let refused = |lines: &[String]| {
         std::fs::write(&ledger.path, text(lines)).unwrap();
-        assert!(ledger.reserve(rho(0.1), unit(), "x").is_err(), "{lines:?}");
+        assert!(ledger.reserve(rho(0.1), unit(), None, "x").is_err(), "{lines:?}");
         assert_eq!(
             std::fs::read_to_string(&ledger.path).unwrap(),
             text(lines),
@@ -119,7 +147,7 @@ fn changed_moved_or_removed_lines_are_detected() {
     // The state of a run that was interrupted between the two writes: the line counts as spent.
     let (_folder, ledger) = new(1.0);
     let before = std::fs::read_to_string(&ledger.path).unwrap();
-    ledger.reserve(rho(0.5), unit(), "x").unwrap();
+    ledger.reserve(rho(0.5), unit(), None, "x").unwrap();
     let after = std::fs::read_to_string(&ledger.path).unwrap();
     let head = before.lines().next().unwrap();
     let between: String = std::iter::once(head)
@@ -128,7 +156,7 @@ fn changed_moved_or_removed_lines_are_detected() {
         .collect();
     std::fs::write(&ledger.path, between).unwrap();
     assert_eq!(ledger.balance().unwrap().spent, 0.5);
-    ledger.reserve(rho(0.25), unit(), "x").unwrap();
+    ledger.reserve(rho(0.25), unit(), None, "x").unwrap();
     assert_eq!(ledger.balance().unwrap().spent, 0.75);
 }
 
@@ -159,7 +187,7 @@ fn invalid_ledgers_are_refused_with_the_line() {
         ),
     ] {
         std::fs::write(&ledger.path, &text).unwrap();
-        let reserved = ledger.reserve(rho(0.1), unit(), "x");
+        let reserved = ledger.reserve(rho(0.1), unit(), None, "x");
         for refused in [ledger.balance().unwrap_err(), reserved.unwrap_err()] {
             let Error::Parse { place: Some(place), .. } = &refused else {
                 panic!("{text}: {refused}")
@@ -172,7 +200,7 @@ fn invalid_ledgers_are_refused_with_the_line() {
     let nowhere =
         Ledger::open(Path::new("/nowhere/L.jsonl"), LockWait::default()).unwrap_err().to_string();
     assert!(nowhere.contains("matmech ledger create"), "{nowhere}");
-    assert!(Ledger::create(&ledger.path, rho(1.0), None, unit()).is_err());
+    assert!(Ledger::create(&ledger.path, rho(1.0), None, unit(), None).is_err());
 }
 
 /// A device is not a regular file.
@@ -204,7 +232,7 @@ fn a_replaced_ledger_is_detected() {
     drop(file);
     // Replaced by an older copy between reservation and settlement.
     std::fs::copy(&ledger.path, &copy).unwrap();
-    let reservation = ledger.reserve(rho(0.5), unit(), "x").unwrap();
+    let reservation = ledger.reserve(rho(0.5), unit(), None, "x").unwrap();
     let hash = reservation.hash().to_owned();
     std::fs::rename(&copy, &ledger.path).unwrap();
     let refused = ledger.settle(reservation).unwrap_err().to_string();
@@ -222,7 +250,7 @@ fn waiting_for_a_lock_has_a_notice_and_a_limit() {
     };
     ledger.waiting = LockWait { limit: Duration::from_millis(100), notice };
     let held = LockedFile::exclusive(&ledger.path, LockWait::default(), When::Before).unwrap();
-    let refused = ledger.reserve(rho(0.5), unit(), "x").unwrap_err().to_string();
+    let refused = ledger.reserve(rho(0.5), unit(), None, "x").unwrap_err().to_string();
     assert!(
         refused.contains("--wait") && refused.contains("nothing was read or spent"),
         "{refused}"
@@ -230,7 +258,7 @@ fn waiting_for_a_lock_has_a_notice_and_a_limit() {
     assert!(ledger.balance().is_err());
     assert_eq!(count(), 2);
     drop(held);
-    ledger.reserve(rho(0.5), unit(), "x").unwrap();
+    ledger.reserve(rho(0.5), unit(), None, "x").unwrap();
     assert_eq!(count(), 2);
 }
 
@@ -238,7 +266,7 @@ fn waiting_for_a_lock_has_a_notice_and_a_limit() {
 #[test]
 fn a_failed_settlement_says_what_is_spent() {
     let (folder, ledger) = new(1.0);
-    let reservation = ledger.reserve(rho(0.5), unit(), "x").unwrap();
+    let reservation = ledger.reserve(rho(0.5), unit(), None, "x").unwrap();
     let moved = folder.path().join("M.jsonl");
     std::fs::rename(&ledger.path, &moved).unwrap();
     let gone = ledger.settle(reservation).unwrap_err().to_string();
@@ -258,16 +286,15 @@ fn concurrent_reservations_wait_for_each_other() {
                 let path = ledger.path.clone();
                 scope.spawn(move || {
                     Ledger { path, waiting: LockWait::default() }
-                        .reserve(rho(0.1), unit(), "x")
+                        .reserve(rho(0.1), unit(), None, "x")
                         .is_ok()
                 })
             })
             .collect();
         threads.into_iter().map(|t| t.join().unwrap()).filter(|won| *won).count()
     });
-    // Ten times the double 0.1 exceeds 1.
-    assert_eq!(won, 9);
-    assert_eq!(ledger.balance().unwrap().reservations, 9);
+    assert_eq!(won, 10);
+    assert_eq!(ledger.balance().unwrap().reservations, 10);
 }
 
 /// Random changes of a ledger do not cause a panic.
@@ -276,7 +303,7 @@ fn damaged_ledgers_do_not_panic() {
     use rand::{RngExt, SeedableRng};
     let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(1);
     let (_folder, ledger) = new(1.0);
-    let first = ledger.reserve(rho(0.5), unit(), "x").unwrap();
+    let first = ledger.reserve(rho(0.5), unit(), None, "x").unwrap();
     ledger.settle(first).unwrap();
     let good = std::fs::read(&ledger.path).unwrap();
     for _ in 0..5000 {

@@ -37,9 +37,9 @@ fn value(schema: &Schema, position: usize, cell: usize) -> String {
         Some(Coding::Values(values)) => {
             values.get(cell).map(ToString::to_string).unwrap_or_default()
         }
-        Some(Coding::Bins { low, high, count }) => {
-            let edge = |bin: usize| low + (high - low) * bin as f64 / *count as f64;
-            format!("[{}, {})", edge(cell), edge(cell + 1))
+        Some(Coding::Bins(bins)) => {
+            let end = if cell + 1 == bins.count() { ']' } else { ')' };
+            format!("[{}, {}{end}", bins.edge_in_words(cell), bins.edge_in_words(cell + 1))
         }
         _ => cell.to_string(),
     }

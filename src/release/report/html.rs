@@ -2,27 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::markdown::{Block, blocks, inline};
 use super::{Report, svg};
+use crate::release::document::{Block, block_to_html, escaped, line_to_html};
 
 /// Colours and layout: light and dark, narrow and wide, and print.
 const STYLE: &str = include_str!("style.css");
-
-/// Returns text with the characters replaced that HTML reserves.
-pub(super) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            other => out.push(other),
-        }
-    }
-    out
-}
 
 /// Returns the page of a report.
 pub(super) fn page(report: &Report) -> String {
@@ -34,12 +18,12 @@ pub(super) fn page(report: &Report) -> String {
          <h1>{title}</h1>\n<dl class=\"facts\">\n"
     );
     for fact in &report.facts {
-        let (name, value) = (escaped(&fact.name), inline(&fact.value));
+        let (name, value) = (escaped(&fact.name), line_to_html(&fact.value));
         let _ = writeln!(out, "<div><dt>{name}</dt><dd>{value}</dd></div>");
     }
     out.push_str("</dl>\n<section>\n<h2>What was published</h2>\n<dl class=\"files\">\n");
     for file in &report.files {
-        let (name, value) = (escaped(&file.name), inline(&file.value));
+        let (name, value) = (escaped(&file.name), line_to_html(&file.value));
         let _ = writeln!(out, "<dt>{name}</dt><dd>{value}</dd>");
     }
     out.push_str("</dl>\n</section>\n");
@@ -65,16 +49,18 @@ pub(super) fn page(report: &Report) -> String {
 }
 
 /// Writes the statement; its tables and sources are shown on demand.
-fn statement(out: &mut String, text: &str) {
+fn statement(out: &mut String, blocks: &[Block]) {
     out.push_str("<section class=\"statement\">\n<h2>Statement</h2>\n");
     let mut details = String::new();
-    for block in blocks(text) {
+    for block in blocks {
+        let html = block_to_html(block);
         match block {
-            Block::Title => {}
-            Block::Text(html) if details.is_empty() => {
+            // The page has a title and a heading.
+            Block::Title(_) => {}
+            Block::Paragraph(_) | Block::List(_) if details.is_empty() => {
                 let _ = writeln!(out, "{html}");
             }
-            Block::Text(html) | Block::Detail(html) => {
+            _ => {
                 let _ = writeln!(details, "{html}");
             }
         }

@@ -7,16 +7,15 @@
 //! |---|---|
 //! | `marginals` | the marginals to show: single attributes and the most dependent pairs |
 //! | `chart`, `svg` | bars of one marginal, and their drawing |
-//! | `markdown` | the subset of Markdown that statements use |
 //! | `html` | the page |
 
 mod chart;
 mod html;
 mod marginals;
-mod markdown;
 mod svg;
 
 use super::answers;
+use super::document::{Block, Line};
 use super::estimates::Estimates;
 use super::reach::Reach;
 use super::statement::Statement;
@@ -33,12 +32,12 @@ pub struct Fact {
     /// The name.
     pub name: String,
     /// The value.
-    pub value: String,
+    pub value: Line,
 }
 
 impl Fact {
     /// Returns a fact.
-    pub fn new(name: &str, value: impl Into<String>) -> Self {
+    pub fn new(name: &str, value: impl Into<Line>) -> Self {
         Fact { name: name.to_owned(), value: value.into() }
     }
 }
@@ -65,8 +64,8 @@ pub struct Report {
     pub files: Vec<Fact>,
     /// The charts.
     pub sections: Vec<Section>,
-    /// The statement in Markdown.
-    pub statement: String,
+    /// The statement.
+    pub statement: Vec<Block>,
 }
 
 impl Report {
@@ -124,7 +123,7 @@ impl Report {
             facts: statement.facts(),
             files,
             sections,
-            statement: statement.to_markdown(),
+            statement: statement.blocks(),
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::chart::{Bar, Chart, number};
-use super::html::escaped;
+use crate::release::document::escaped;
 
 /// The width of a chart.
 const WIDTH: f64 = 360.0;

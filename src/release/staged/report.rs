@@ -3,6 +3,7 @@
 use super::marginals::StagedMarginals;
 use super::statement::StagedStatement;
 use crate::error::Result;
+use crate::release::at_most;
 use crate::release::report::{Fact, PublishedMarginal, Report, candidates, sections};
 use crate::workload::GroupedWorkload;
 
@@ -19,7 +20,9 @@ pub fn report(
     let sets = candidates(schema, workload.groups().iter().map(|group| group.attributes()));
     let sections = sections(schema, &sets, &mut |attributes| {
         let marginal = marginals.marginal(attributes)?;
-        let bound = |bound| format!("The absolute errors add up to at most {bound:.1} (95 %).");
+        let bound = |bound| {
+            format!("The absolute errors add up to at most {} (95 %).", at_most(bound, 1))
+        };
         Ok(PublishedMarginal {
             attributes,
             estimates: marginal.cells,
@@ -40,6 +43,6 @@ pub fn report(
         facts: statement.facts(),
         files,
         sections,
-        statement: statement.to_markdown(),
+        statement: statement.blocks(),
     })
 }

@@ -8,11 +8,12 @@ use super::measurements::{StagedMeasurements, answers_of};
 use super::plan::StagedPlan;
 use super::statement::StagedStatement;
 use crate::access::{IntegerQuestion, ReleaseTable};
-use crate::data::{OutOfDomain, PrivateCsv, Records};
+use crate::data::{OpenTable, OutOfDomain, Records};
 use crate::error::{Error, Result};
 use crate::privacy::OperatingSystemNoise;
 use crate::release::integer_plan::IntegerMeasurement;
 use crate::release::ledger::Reservation;
+use crate::release::run::check_persons;
 
 /// Reads the records and measures all stages, paid by a reservation that is in the ledger on disk.
 ///
@@ -26,15 +27,16 @@ pub fn run(
     plan: &StagedPlan,
     statement: StagedStatement,
     schema_text: &str,
-    data: PrivateCsv,
+    data: OpenTable,
     rule: OutOfDomain,
     reservation: &Reservation,
     folder: &Path,
 ) -> Result<StagedMarginals> {
     check(plan, reservation)?;
+    check_persons(&data, reservation)?;
     let mut measured = empty(plan, statement, schema_text);
     measured.write_terms(folder)?;
-    let records = data.read(plan.schema(), rule, plan.attributes())?;
+    let records = data.read_private(plan.schema(), rule, plan.attributes())?;
     let noise = OperatingSystemNoise::new();
     measure(plan, &mut measured, &records, reservation, noise, &mut |measured| match measured
         .certificate

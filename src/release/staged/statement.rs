@@ -1,6 +1,5 @@
 //! The statement of a staged release: every question of every stage, its cost, and the guarantee.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -17,7 +16,8 @@ use crate::release::ledger::Reservation;
 use crate::release::measurements::strategies::MeasuredList;
 use crate::release::records::SyntheticRecords;
 use crate::release::report::Fact;
-use crate::release::statement::{Protection, Terms, as_in_json};
+use crate::release::document::{Block, Line, code, strong, text, to_markdown};
+use crate::release::statement::{Protection, Terms, at_most, shortest};
 use crate::schema::Schema;
 
 /// The contents of `statement.json` of a staged release.
@@ -163,15 +163,15 @@ impl StagedStatement {
     /// Returns the most important facts.
     pub fn facts(&self) -> Vec<Fact> {
         let (epsilon, delta) = self.epsilon_and_delta();
-        let budget = format!("({}, {})", as_in_json(epsilon), as_in_json(delta));
+        let budget = format!("({}, {})", shortest(epsilon), shortest(delta));
         let mut facts = vec![
             Fact::new("Differential privacy (ε, δ)", budget),
-            Fact::new("Concentrated differential privacy ρ", as_in_json(self.rho)),
+            Fact::new("Concentrated differential privacy ρ", shortest(self.rho)),
         ];
         if let Some(certificate) = &self.certificate {
             let bound = format!(
-                "at most {:.1} records, with a probability of at least 95 %",
-                certificate.mean_error_bound_95
+                "at most {} records, with a probability of at least 95 %",
+                at_most(certificate.mean_error_bound_95, 1)
             );
             facts.push(Fact::new("Mean L1 error of a marginal", bound));
         }
@@ -212,97 +212,121 @@ impl StagedStatement {
         serde_json::to_string_pretty(self).map_err(|e| Error::bug("statement", "a text", e))
     }
 
-    /// Returns the statement as Markdown text.
+    /// Returns the statement as Markdown.
     pub fn to_markdown(&self) -> String {
-        let mut text = String::new();
-        for paragraph in [
-            self.protection.title(),
-            self.guarantee(),
-            self.mechanism_in_words(),
-            self.answers_in_words(),
-            self.protection.records_in_words(),
-        ] {
-            let _ = writeln!(text, "{paragraph}\n");
-        }
-        if let Some(synthetic) = &self.synthetic {
-            let _ = writeln!(text, "{}\n", synthetic.in_words());
-        }
-        text.push_str(&self.protection.not_protected_in_words());
-        let _ = writeln!(
-            text,
-            "\n| stage | measured | ρ alone | Δ² | σ | integers |\n|---:|---|---:|---:|---:|---:|"
-        );
-        for (stage, Stage { questions, .. }) in self.stages.iter().enumerate() {
-            for question in questions {
-                let Question { attributes, squared_sensitivity, deviation, answers, .. } = question;
-                let rho = as_in_json(question.rho);
-                let _ = writeln!(
-                    text,
-                    "| {stage} | {attributes} | {rho} | {squared_sensitivity} | {deviation} | \
-                     {answers} |"
-                );
-            }
-        }
-        let _ = writeln!(text, "\n{}", self.protection.sources());
-        text
+        to_markdown(&self.blocks())
     }
 
-    fn guarantee(&self) -> String {
-        let stages: Vec<String> = self.stages.iter().map(|stage| as_in_json(stage.rho)).collect();
+    /// Returns the statement as a document.
+    pub fn blocks(&self) -> Vec<Block> {
+        let mut blocks = self.protection.title();
+        blocks.push(Block::Paragraph(self.guarantee()));
+        blocks.push(Block::Paragraph(self.mechanism_in_words()));
+        blocks.push(Block::Paragraph(self.answers_in_words()));
+        blocks.push(Block::Paragraph(self.protection.records_in_words()));
+        blocks.extend(self.synthetic.as_ref().map(|records| Block::Paragraph(records.in_words())));
+        blocks.extend(self.protection.not_protected_in_words());
+        let columns = [
+            ("stage", true),
+            ("measured", false),
+            ("ρ alone", true),
+            ("Δ²", true),
+            ("σ", true),
+            ("integers", true),
+        ];
+        let rows = self.stages.iter().enumerate().flat_map(|(stage, Stage { questions, .. })| {
+            questions.iter().map(move |question| {
+                let Question { attributes, squared_sensitivity, deviation, answers, .. } = question;
+                vec![
+                    stage.to_string().into(),
+                    attributes.as_str().into(),
+                    shortest(question.rho).into(),
+                    squared_sensitivity.as_str().into(),
+                    deviation.as_str().into(),
+                    answers.to_string().into(),
+                ]
+            })
+        });
+        blocks.push(Block::Table {
+            columns: columns.map(|(name, is_number)| (name.to_owned(), is_number)).to_vec(),
+            rows: rows.collect(),
+        });
+        blocks.extend(self.protection.sources());
+        blocks
+    }
+
+    fn guarantee(&self) -> Line {
+        let stages: Vec<String> = self.stages.iter().map(|stage| shortest(stage.rho)).collect();
         let certificate = match &self.certificate {
             Some(certificate) => {
-                format!(", and the certificate costs {}", as_in_json(certificate.rho))
+                format!(", and the certificate costs {}", shortest(certificate.rho))
             }
             None => String::new(),
         };
-        let (epsilon, delta) = (as_in_json(self.epsilon), as_in_json(self.protection.delta));
-        format!(
-            "**Guarantee.** ({epsilon}, {delta})-differential privacy for {}: ρ = {} of \
-             zero-concentrated differential privacy. Questions of later stages depend on earlier \
-             answers; whatever these are, the sum of all costs, recomputed from the integers, is \
-             at most ρ. In this release the stages cost {}{certificate}, together {}.",
-            self.protection.whom(),
-            as_in_json(self.rho),
+        let mut line: Line = [strong("Guarantee."), text(" ")].into();
+        line.extend(self.protection.guarantee(self.epsilon));
+        line.extend([text(format!(
+            ": ρ = {} of zero-concentrated differential privacy. Questions of later stages depend \
+             on earlier answers; whatever these are, the sum of all costs, recomputed from the \
+             integers, is at most ρ. In this release the stages cost {}{certificate}, together {}.",
+            shortest(self.rho),
             stages.join(", "),
-            as_in_json(self.rho_of_questions),
-        )
+            shortest(self.rho_of_questions),
+        ))]);
+        line
     }
 
-    fn mechanism_in_words(&self) -> String {
-        format!(
-            "**Mechanism.** {}: {} stages; each after the first is planned from earlier noisy integers.",
-            self.mechanism,
-            self.stages.len()
-        )
+    fn mechanism_in_words(&self) -> Line {
+        [
+            strong("Mechanism."),
+            text(format!(
+                " {}: {} stages; each after the first is planned from earlier noisy integers.",
+                self.mechanism,
+                self.stages.len()
+            )),
+        ]
+        .into()
     }
 
-    fn answers_in_words(&self) -> String {
-        let errors = match &self.certificate {
-            None => "There is no certificate of their errors.".to_owned(),
+    fn answers_in_words(&self) -> Line {
+        let mut line: Line = [
+            strong("Answers."),
+            text(format!(
+                " {} queries. Estimates can be biased, and their errors depend on the records: \
+                 there are no standard errors. ",
+                self.queries
+            )),
+        ]
+        .into();
+        match &self.certificate {
+            None => line.extend([text("There is no certificate of their errors.")]),
             Some(certificate) => {
                 let per_record = match certificate.mean_error_bound_95_per_record {
-                    Some(bound) => format!(", {bound:.6} per record"),
+                    Some(bound) => format!(", {} per record", at_most(bound, 6)),
                     None => String::new(),
                 };
-                format!(
-                    "`error_bound_95` bounds the sum of the absolute errors of all cells of the \
-                     query's marginal, in records. Each bound holds for its marginal alone with a \
-                     probability of at least 95 %: for the discrete noise itself, after rounding. \
-                     The mean of these errors over the {} marginals of the workload is at most \
-                     {:.6} records{per_record} (each at 95 %). All marginals together have errors \
-                     of at most {:.6} records at 95 %.",
-                    certificate.marginals,
-                    certificate.mean_error_bound_95,
-                    certificate.largest_error_bound_95_of_all,
-                )
+                line.extend([
+                    code("error_bound_95"),
+                    text(format!(
+                        " bounds the absolute error of the answer, in the unit of the answer: it \
+                         is the largest absolute weight of the query times a bound on the sum of \
+                         the absolute errors of all cells of the query's marginal. Each bound \
+                         holds for its marginal alone with a probability of at least 95 %: for \
+                         the discrete noise itself, after rounding. The mean of these sums over \
+                         the {} marginals of the workload is at most {} records{per_record} (each \
+                         at 95 %). All marginals together have sums of at most {} records at 95 %.",
+                        certificate.marginals,
+                        at_most(certificate.mean_error_bound_95, 6),
+                        at_most(certificate.largest_error_bound_95_of_all, 6),
+                    )),
+                ]);
             }
-        };
-        format!(
-            "**Answers.** {} queries. Estimates can be biased, and their errors depend on the \
-             records: there are no standard errors. {errors} Extrapolated answers are on sets of attributes \
-             that no marginal of the workload contains; they have no bound.",
-            self.queries
-        )
+        }
+        line.extend([text(
+            " Extrapolated answers are on sets of attributes that no marginal of the workload \
+             contains; they have no bound.",
+        )]);
+        line
     }
 }
 

@@ -2,18 +2,19 @@
 
 mod protection;
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 pub(super) use self::protection::Protection;
+use super::document::{Block, Line, code, strong, text, to_markdown};
 use super::integer_plan::IntegerPlan;
 use super::ledger::Reservation;
 use super::reach::Reach;
 use super::report::Fact;
 use super::rounding::Precision;
 use crate::data::{OutOfDomain, PersonLimit};
+use crate::decimal::Decimal;
 use crate::error::Result;
 use crate::planner::ObjectiveSummary;
 use crate::privacy::{Rho, fine_noise};
@@ -43,6 +44,7 @@ pub struct Statement {
     rho: f64,
     /// Whether some neighbours attain ρ; otherwise it is an upper bound.
     rho_is_exact_sum: bool,
+    /// ε of the reserved ρ, rounded up.
     epsilon: f64,
     queries: String,
     /// √(Σ weight · variance / queries) of the measurements.
@@ -72,9 +74,18 @@ struct Subspace {
     answers: usize,
 }
 
-/// Formats a number as JSON: the shortest text that reads back as the same double.
-pub fn as_in_json(number: f64) -> String {
-    serde_json::to_string(&number).unwrap_or_else(|_| number.to_string())
+/// Returns the shortest text that reads back as the same double, such as `1`, `0.25` and `1e-9`.
+pub fn shortest(number: f64) -> String {
+    let text = serde_json::to_string(&number).unwrap_or_else(|_| number.to_string());
+    text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
+}
+
+/// Returns an upper bound with a number of decimals, rounded up.
+pub fn at_most(bound: f64, decimals: u32) -> String {
+    match Decimal::shortest(bound) {
+        Some(bound) => bound.ceiling(decimals).to_string(),
+        None => bound.to_string(),
+    }
 }
 
 impl Statement {
@@ -109,7 +120,7 @@ impl Statement {
         });
         let (planned, rounded) = plan.rounding();
         let queries = plan.plan().queries();
-        let epsilon = fine_noise::epsilon_rounded_up(rho, terms.delta)?;
+        let epsilon = fine_noise::epsilon_rounded_up(terms.rho, terms.delta)?;
         Ok(Statement {
             protection: Protection::of(unit, terms, schema, workload),
             mechanism: "integer queries on residual subspaces with discrete Gaussian noise from \
@@ -152,9 +163,15 @@ impl Statement {
         (self.epsilon, self.protection.delta)
     }
 
+    /// Returns the ρ reserved in the ledger.
+    pub fn rho_reserved(&self) -> f64 {
+        self.protection.rho_reserved
+    }
+
     /// Returns the most important facts for a report.
     pub(super) fn facts(&self) -> Vec<Fact> {
-        let [epsilon, delta, rho] = [self.epsilon, self.protection.delta, self.rho].map(as_in_json);
+        let [epsilon, delta, rho] =
+            [self.epsilon, self.protection.delta, self.protection.rho_reserved].map(shortest);
         let mut facts = vec![
             Fact::new("Differential privacy", format!("ε = {epsilon} at δ = {delta}")),
             Fact::new("Zero-concentrated differential privacy", format!("ρ = {rho}")),
@@ -188,55 +205,65 @@ impl Statement {
             .map_err(|e| crate::error::Error::bug("statement", "a text", e))
     }
 
-    /// Returns the statement as Markdown text.
+    /// Returns the statement as Markdown.
     pub fn to_markdown(&self) -> String {
-        let mut text = String::new();
-        for paragraph in [
-            self.protection.title(),
-            self.guarantee(),
-            self.mechanism_in_words(),
-            self.answers_in_words(),
-            self.protection.records_in_words(),
-        ] {
-            let _ = writeln!(text, "{paragraph}\n");
-        }
-        if let Some(adjusted) = &self.adjusted {
-            let _ = writeln!(text, "**Adjusted answers.** {adjusted}\n");
-        }
-        text.push_str(&self.protection.not_protected_in_words());
-        let _ = writeln!(
-            text,
-            "\n| measured | ρ alone | Δ² | σ | integers |\n|---|---:|---:|---:|---:|"
-        );
-        for subspace in &self.subspaces {
-            let bound = if subspace.sensitivity_is_attained { "" } else { "at most " };
-            let (rho, square) = (as_in_json(subspace.rho), &subspace.squared_sensitivity);
-            let _ = writeln!(
-                text,
-                "| {} | {rho} | {bound}{square} | {} | {} |",
-                subspace.attributes, subspace.deviation, subspace.answers
-            );
-        }
-        let _ = writeln!(text, "\n{}", self.protection.sources());
-        text
+        to_markdown(&self.blocks())
     }
 
-    fn guarantee(&self) -> String {
+    /// Returns the statement as a document.
+    pub fn blocks(&self) -> Vec<Block> {
+        let mut blocks = self.protection.title();
+        blocks.push(Block::Paragraph(self.guarantee()));
+        blocks.push(Block::Paragraph(self.mechanism_in_words()));
+        blocks.push(Block::Paragraph(self.answers_in_words()));
+        blocks.push(Block::Paragraph(self.protection.records_in_words()));
+        if let Some(adjusted) = &self.adjusted {
+            let line = [strong("Adjusted answers."), text(format!(" {adjusted}"))];
+            blocks.push(Block::Paragraph(line.into()));
+        }
+        blocks.extend(self.protection.not_protected_in_words());
+        let columns = [
+            ("measured", false),
+            ("ρ alone", true),
+            ("Δ²", true),
+            ("σ", true),
+            ("integers", true),
+        ];
+        let row = |subspace: &Subspace| {
+            let bound = if subspace.sensitivity_is_attained { "" } else { "at most " };
+            vec![
+                subspace.attributes.as_str().into(),
+                shortest(subspace.rho).into(),
+                format!("{bound}{}", subspace.squared_sensitivity).into(),
+                subspace.deviation.as_str().into(),
+                subspace.answers.to_string().into(),
+            ]
+        };
+        blocks.push(Block::Table {
+            columns: columns.map(|(name, is_number)| (name.to_owned(), is_number)).to_vec(),
+            rows: self.subspaces.iter().map(row).collect(),
+        });
+        blocks.extend(self.protection.sources());
+        blocks
+    }
+
+    fn guarantee(&self) -> Line {
         let is_attained = match self.rho_is_exact_sum {
             true => "recomputed from the integers and attained by some neighbours",
             false => "an upper bound recomputed from the integers",
         };
-        let (epsilon, delta) = (as_in_json(self.epsilon), as_in_json(self.protection.delta));
-        format!(
-            "**Guarantee.** ({epsilon}, {delta})-differential privacy for {}: ρ = {} of \
-             zero-concentrated differential privacy, {is_attained}; {} was reserved.",
-            self.protection.whom(),
-            as_in_json(self.rho),
-            as_in_json(self.protection.rho_reserved)
-        )
+        let mut line: Line = [strong("Guarantee."), text(" ")].into();
+        line.extend(self.protection.guarantee(self.epsilon));
+        line.extend([text(format!(
+            ": ρ = {} of zero-concentrated differential privacy was reserved, and the measurements \
+             cost {}, {is_attained}.",
+            shortest(self.protection.rho_reserved),
+            shortest(self.rho)
+        ))]);
+        line
     }
 
-    fn mechanism_in_words(&self) -> String {
+    fn mechanism_in_words(&self) -> Line {
         let rounding = match self.precision {
             None => "the strategies are integers without rounding".to_owned(),
             Some(precision) => format!(
@@ -244,27 +271,35 @@ impl Statement {
                 precision.strategy_bits, precision.measure_bits, self.rounding_excess
             ),
         };
-        let objective = match &self.objective {
-            None => String::new(),
-            Some(summary) => {
-                let ObjectiveSummary { objective, .. } = summary;
-                format!(" with objective `{objective}` ({})", summary.in_words())
-            }
-        };
-        format!(
-            "**Mechanism.** {}, planned by `{}`{objective}; {rounding}.",
-            self.mechanism, self.planner
-        )
+        let mut line: Line = [
+            strong("Mechanism."),
+            text(format!(" {}, planned by ", self.mechanism)),
+            code(&self.planner),
+        ]
+        .into();
+        if let Some(summary) = &self.objective {
+            line.extend([
+                text(" with objective "),
+                code(&summary.objective),
+                text(format!(" ({})", summary.in_words())),
+            ]);
+        }
+        line.extend([text(format!("; {rounding}."))]);
+        line
     }
 
-    fn answers_in_words(&self) -> String {
-        format!(
-            "**Answers.** {} queries, root mean square error {:.6} (weighted). Estimates are \
-             unbiased and standard errors are exact. Intervals extend {:.4} standard errors to \
-             each side for one query and {:.4} for all queries together. Either kind misses with \
-             a probability of at most 5 %: a bound for the discrete noise itself, not for a \
-             normal distribution.",
-            self.queries, self.rmse, self.intervals.single, self.intervals.simultaneous
-        )
+    fn answers_in_words(&self) -> Line {
+        [
+            strong("Answers."),
+            text(format!(
+                " {} queries, root mean square error {:.6} (weighted). Estimates are unbiased and \
+                 standard errors are exact. Intervals extend {:.4} standard errors to each side \
+                 for one query and {:.4} for all queries together. Either kind misses with a \
+                 probability of at most 5 %: a bound for the discrete noise itself, not for a \
+                 normal distribution.",
+                self.queries, self.rmse, self.intervals.single, self.intervals.simultaneous
+            )),
+        ]
+        .into()
     }
 }

@@ -121,13 +121,15 @@ pub(in crate::release) fn recomputed(strategies: &str, unit: PrivacyUnit) -> Rat
     candidates.map(exactly).max().unwrap_or_else(|| Rational::from(BigInt::ZERO))
 }
 
+/// Returns the number that a double is printed as.
 fn exact(x: f64) -> Rational {
-    // A double is an integer multiple of 2^-1074.
-    let (bits, exponent) =
-        (x.to_bits() & ((1 << 52) - 1) | 1 << 52, (x.to_bits() >> 52 & 0x7ff) as i32 - 1075);
-    let power = Rational::from(BigInt::from(2).pow(exponent.unsigned_abs()));
-    let mantissa = Rational::from(BigInt::from(bits));
-    if exponent >= 0 { mantissa * power } else { mantissa / power }
+    let text = format!("{x:e}");
+    let (mantissa, exponent) = text.split_once('e').unwrap();
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = Rational::from(format!("{whole}{fraction}").parse::<BigInt>().unwrap());
+    let exponent = exponent.parse::<i32>().unwrap() - fraction.len() as i32;
+    let power = Rational::from(BigInt::from(10).pow(exponent.unsigned_abs()));
+    if exponent >= 0 { digits * power } else { digits / power }
 }
 
 /// Returns whether a stated ρ is at least the recomputed one and, if it is attained, exceeds it

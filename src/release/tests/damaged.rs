@@ -9,8 +9,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::*;
-use crate::data::{OutOfDomain, PrivateCsv};
-use crate::domain::AttributeSet;
+use crate::data::OutOfDomain;
+use crate::test_support::read_csv;
 use crate::test_support::rho;
 
 const SCHEMA: &str = "[[attribute]]\nname = \"age\"\nsize = 4\nkind = \"numeric\"\n\
@@ -83,8 +83,7 @@ pub(in crate::release) fn damaged(text: &[u8], random: &mut ChaCha8Rng) -> Vec<u
 
 /// Returns the records of a CSV file in memory.
 fn read(bytes: &[u8], schema: &Schema, rule: OutOfDomain) -> crate::error::Result<Records> {
-    let csv = PrivateCsv::from_source(bytes, std::path::Path::new("X"), schema, None)?;
-    csv.read(schema, rule, AttributeSet::first(schema.attributes().len()))
+    read_csv(bytes, schema, rule, None)
 }
 
 struct Texts {

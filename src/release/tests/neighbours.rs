@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::audit::attack_tables;
 use super::*;
-use crate::data::{PersonLimit, PrivateCsv};
-use crate::domain::AttributeSet;
+use crate::data::PersonLimit;
+use crate::test_support::read_csv;
 use crate::privacy::{Neighbours, RationalDeviation};
 use crate::test_support::rho;
 
@@ -31,8 +31,7 @@ fn plan(schema: &Schema, unit: PrivacyUnit, budget: f64) -> IntegerPlan {
 }
 
 fn read(text: &str, schema: &Schema, person: Option<PersonLimit>) -> Records {
-    let csv = PrivateCsv::from_source(text.as_bytes(), Path::new("X.csv"), schema, person).unwrap();
-    csv.read(schema, OutOfDomain::Drop, AttributeSet::first(1)).unwrap()
+    read_csv(text, schema, OutOfDomain::Drop, person).unwrap()
 }
 
 fn measured(plan: &IntegerPlan, records: &Records, seed: u64) -> Measurements {

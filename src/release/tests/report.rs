@@ -1,5 +1,6 @@
 //! Reports: self-contained, well-formed, with the published numbers, and made of outputs only.
 
+use super::super::document::{Block, code, strong};
 use super::super::report::{Bar, Chart, Report, Section};
 use super::super::{answers, reach::Reach};
 use super::*;
@@ -128,7 +129,17 @@ fn texts_are_escaped_and_empty_charts_are_drawn() {
         facts: vec![fact.clone()],
         files: vec![fact],
         sections: vec![section],
-        statement: format!("# x\n\n{hostile}\n\n- {hostile}\n\n| {hostile} |\n|---|\n| ` |\n"),
+        statement: vec![
+            Block::Title(hostile.into()),
+            Block::Paragraph([strong(hostile), code(hostile)].into()),
+            Block::List(vec![hostile.into()]),
+            Block::Table {
+                columns: vec![(hostile.into(), false)],
+                rows: vec![vec![hostile.into()]],
+            },
+            Block::Heading(hostile.into()),
+            Block::Code { language: "toml", text: hostile.into() },
+        ],
     }
     .to_html();
     texts(&page);

@@ -4,11 +4,10 @@
 //! answers. Its logarithm is, up to terms that do not depend on the noise, the sum over all noisy
 //! integers of (y − E y) (E' y − E y)/σ², with the expectations on the two tables.
 
-use std::path::Path;
 
 use super::*;
-use crate::data::{PersonLimit, PrivateCsv};
-use crate::domain::AttributeSet;
+use crate::data::PersonLimit;
+use crate::test_support::read_csv;
 use crate::privacy::Neighbours;
 use crate::release::tests::audit::Attack;
 use crate::schema::Schema;
@@ -121,8 +120,7 @@ fn attacks_on_files_stay_within_the_budget() {
     let text = schema_text(&[3, 2]);
     let schema = Schema::from_toml(&text, "S.toml").unwrap();
     let read = |text: &str, person: Option<PersonLimit>| {
-        let csv = PrivateCsv::from_source(text.as_bytes(), Path::new("X.csv"), &schema, person);
-        csv.unwrap().read(&schema, OutOfDomain::Drop, AttributeSet::first(2)).unwrap()
+        read_csv(text, &schema, OutOfDomain::Drop, person).unwrap()
     };
     let others: String = (0..12).map(|k| format!("p{k},{},{}\n", k % 3, k % 2)).collect();
     let file = |more: &str, person| read(&format!("id,A1,A2\n{others}{more}"), person);

@@ -1,18 +1,38 @@
 //! A byte source for CSV readers with stricter rules than the reader.
 
+use std::fmt;
 use std::io::{Error, ErrorKind, Read, Result};
+
+use super::typed::Fault;
 
 /// Bytes read per call.
 const BLOCK: usize = 1 << 16;
 
+/// Maximum length of the header in bytes.
+const MAX_HEADER: usize = 1 << 20;
+
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
-fn invalid(reason: &'static str) -> Error {
-    Error::new(ErrorKind::InvalidData, reason)
+/// A fault with its line, inside an error of reading.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FaultAt {
+    pub(super) line: usize,
+    pub(super) fault: Fault,
 }
+
+impl fmt::Display for FaultAt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (expected, found) = self.fault.in_words();
+        write!(f, "expected {expected}, found {found}")
+    }
+}
+
+impl std::error::Error for FaultAt {}
 
 /// A source of CSV bytes that handles cases that the reader does not report.
 ///
+/// - A carriage return outside quotation marks is an error unless a line feed follows. The reader
+///   would end a record there, so that a value of one record could add records.
 /// - A quotation mark that is opened and never closed is an error at the end of the file. The
 ///   reader would treat the rest of the file as one value. In the header it is an error at the end
 ///   of the line.
@@ -20,11 +40,12 @@ fn invalid(reason: &'static str) -> Error {
 ///   so replacing a value by nothing would remove a record. For the same reason the last line of
 ///   such a file must have a line end. The header may follow blank lines.
 ///
-/// The header is read byte by byte, so that no record is read before it is asked for.
+/// The header is read byte by byte, so that no record is read before it is asked for, and has at
+/// most 1 MiB.
 ///
 /// The states are those of the reader: a field is quoted if its first byte is a quotation mark, two
-/// quotation marks in a quoted field stand for one, and `\n`, `\r\n` and `\r` end a record. A byte
-/// order mark is skipped.
+/// quotation marks in a quoted field stand for one, and `\n` and `\r\n` end a record. A byte order
+/// mark is skipped.
 #[derive(Debug)]
 pub(super) struct CsvBytes<R> {
     source: R,
@@ -36,9 +57,13 @@ pub(super) struct CsvBytes<R> {
     /// Bytes of the byte order mark found so far; all of them once the search has ended.
     mark: usize,
     ended: bool,
+    /// Bytes of the header.
+    header_length: usize,
     /// The current line, from 1, and the line of the last quotation mark that opened a field.
     line: usize,
-    pub(super) opened: usize,
+    opened: usize,
+    /// The fault after the bytes in `out`.
+    fault: Option<FaultAt>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,13 +84,6 @@ enum Header {
     MoreColumns,
 }
 
-impl<R> CsvBytes<R> {
-    /// Returns whether the last byte is inside quotation marks.
-    pub(super) fn is_quoted(&self) -> bool {
-        self.state == State::Quoted
-    }
-}
-
 impl<R: Read> CsvBytes<R> {
     pub(super) fn new(source: R) -> Self {
         CsvBytes {
@@ -77,9 +95,16 @@ impl<R: Read> CsvBytes<R> {
             used: 0,
             mark: 0,
             ended: false,
+            header_length: 0,
             line: 1,
             opened: 0,
+            fault: None,
         }
+    }
+
+    /// Records a fault, unless there is one.
+    fn fail(&mut self, line: usize, fault: Fault) {
+        self.fault.get_or_insert(FaultAt { line, fault });
     }
 
     /// Reads the next block of the source into `out`.
@@ -105,19 +130,19 @@ impl<R: Read> CsvBytes<R> {
                 self.end_of_mark();
                 self.take(byte);
             }
-            let is_quoted = self.is_quoted() && matches!(self.header, Header::Open { .. });
-            if is_quoted && matches!(byte, b'\n' | b'\r') {
-                return Err(invalid("a quotation mark of the header is not closed in its line"));
+            if self.fault.is_some() {
+                return Ok(());
             }
         }
         if filled == 0 {
             self.ended = true;
             self.end_of_mark();
-            if self.is_quoted() {
-                return Err(invalid("a quotation mark is opened and never closed"));
-            }
-            if self.header == Header::OneColumn && self.state != State::RecordStart {
-                return Err(invalid("the last line of a file with one column has no line end"));
+            if self.state == State::Quoted {
+                self.fail(self.opened, Fault::OpenQuotation);
+            } else if self.after_carriage_return {
+                self.fail(self.line, Fault::CarriageReturn);
+            } else if self.header == Header::OneColumn && self.state != State::RecordStart {
+                self.fail(self.line, Fault::NoLineEnd);
             }
         }
         Ok(())
@@ -132,9 +157,24 @@ impl<R: Read> CsvBytes<R> {
     }
 
     fn take(&mut self, byte: u8) {
-        let ends_line = matches!(byte, b'\n' | b'\r');
-        let second_half = byte == b'\n' && self.after_carriage_return;
-        self.after_carriage_return = byte == b'\r';
+        let is_quoted = self.state == State::Quoted;
+        if matches!(self.header, Header::Open { .. }) {
+            self.header_length += 1;
+            if is_quoted && matches!(byte, b'\n' | b'\r') {
+                return self.fail(self.opened, Fault::OpenQuotation);
+            }
+            if self.header_length > MAX_HEADER {
+                return self.fail(self.line, Fault::LongHeader);
+            }
+        }
+        if std::mem::take(&mut self.after_carriage_return) && byte != b'\n' {
+            return self.fail(self.line, Fault::CarriageReturn);
+        }
+        if byte == b'\r' && !is_quoted {
+            // `\r\n` becomes `\n`.
+            self.after_carriage_return = true;
+            return;
+        }
         let next = match (self.state, byte) {
             (State::Quoted, b'"') => State::QuoteInQuoted,
             (State::Quoted, _) => State::Quoted,
@@ -146,11 +186,11 @@ impl<R: Read> CsvBytes<R> {
                 }
                 State::FieldStart
             }
-            (_, b'\n' | b'\r') => State::RecordStart,
+            (_, b'\n') => State::RecordStart,
             _ => State::Unquoted,
         };
-        if ends_line && self.state == State::RecordStart {
-            if self.header == Header::OneColumn && !second_half {
+        if byte == b'\n' && self.state == State::RecordStart {
+            if self.header == Header::OneColumn {
                 self.out.extend_from_slice(b"\"\"");
             }
         } else if next == State::RecordStart {
@@ -172,6 +212,9 @@ impl<R: Read> CsvBytes<R> {
 impl<R: Read> Read for CsvBytes<R> {
     fn read(&mut self, to: &mut [u8]) -> Result<usize> {
         while self.used == self.out.len() {
+            if let Some(fault) = self.fault {
+                return Err(Error::new(ErrorKind::InvalidData, fault));
+            }
             if self.ended {
                 return Ok(0);
             }
@@ -208,12 +251,21 @@ mod tests {
         }
     }
 
-    /// Returns whether the reader is inside quotation marks at the end of the file: then an
+    /// Returns whether the reader is inside quotation marks at the end of the bytes: then an
     /// appended line becomes part of a value and not a separate record.
     fn is_open_at_the_end(bytes: &[u8]) -> bool {
         let marked = [bytes, b"\n\"mark\"\n"].concat();
         let all = records(marked.as_slice()).unwrap();
         all.last().is_none_or(|last| last.len() != 1 || &last[0] != b"mark")
+    }
+
+    /// Returns whether a carriage return is outside quotation marks and not before a line feed.
+    fn has_lone_carriage_return(bytes: &[u8]) -> bool {
+        (0..bytes.len()).any(|i| {
+            bytes[i] == b'\r'
+                && bytes.get(i + 1) != Some(&b'\n')
+                && !is_open_at_the_end(&bytes[..i])
+        })
     }
 
     proptest! {
@@ -229,7 +281,11 @@ mod tests {
                 match source {
                     Ok(found) => {
                         prop_assert!(!is_open_at_the_end(&bytes));
+                        prop_assert!(!has_lone_carriage_return(&bytes));
                         prop_assert_eq!(found, records(bytes.as_slice()).unwrap());
+                    }
+                    Err(error) if has_lone_carriage_return(&bytes) => {
+                        prop_assert!(error.to_string().contains("carriage return"), "{error}");
                     }
                     Err(error) => {
                         prop_assert!(is_open_at_the_end(&bytes), "{error}");
@@ -270,10 +326,40 @@ mod tests {
             assert_eq!(records(CsvBytes::new(text.as_bytes())).unwrap().len(), count, "{text:?}");
         }
         // Without a line end an empty last value would be no record.
-        for (text, part) in [("a\nx\ny", "no line end"), ("\"a\nb\"\nx\n", "header")] {
+        for (text, part) in [
+            ("a\nx\ny", "a line end after the last line"),
+            ("\"a\nb\"\nx\n", "never closed"),
+            ("a,b\rx,y\r", "carriage return"),
+            ("a,b\r\r\nx,y\r\n", "carriage return"),
+            ("a,b\r", "carriage return"),
+        ] {
             let error = records(CsvBytes::new(text.as_bytes())).unwrap_err().to_string();
             assert!(error.contains(part), "{text:?}: {error}");
         }
+    }
+
+    /// A value with a carriage return cannot add records, wherever it is.
+    #[test]
+    fn lone_carriage_returns_are_found_in_their_lines() {
+        for (text, line) in [
+            ("a,b\n1,2\nclerk\rclerk\rclerk,3\n", 3),
+            ("a,b\n1,2\n3,\"x\"\ry\n", 3),
+            ("a,b\n1,\"\r\n\r\"\n\r5,6\n", 4),
+            ("a,b\n1,2\n3,4\r", 3),
+        ] {
+            let mut bytes = CsvBytes::new(text.as_bytes());
+            let error = std::io::copy(&mut bytes, &mut Vec::new()).unwrap_err();
+            let fault = error.get_ref().and_then(|e| e.downcast_ref::<FaultAt>()).unwrap();
+            assert_eq!((fault.line, fault.fault), (line, Fault::CarriageReturn), "{text:?}");
+        }
+        assert_eq!(records(CsvBytes::new("a,b\n\"1\r\r\",2\n".as_bytes())).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn the_header_has_a_limit() {
+        let mut bytes = CsvBytes::new(std::io::repeat(0));
+        let error = std::io::copy(&mut bytes, &mut std::io::sink()).unwrap_err();
+        assert!(error.to_string().contains("1 MiB"), "{error}");
     }
 
     /// The header is complete when nothing after its line has been read.

@@ -1,17 +1,17 @@
-//! CSV files with a public schema.
+//! Reading of records that may be seen.
 //!
 //! Every value is coded as the schema says. Values outside the schema are handled by a rule that
 //! depends on the record alone.
 
 use std::fmt;
-use std::io::Read;
 use std::path::Path;
 
 use super::Records;
 use super::column::Column;
-use super::csv_bytes::CsvBytes;
+use super::open_table::OpenTable;
 use super::out_of_domain::OutOfDomain;
-use super::record_coder::{Outcome, RecordCoder, columns_named};
+use super::record_coder::{Outcome, RecordCoder};
+use super::table::{CsvTable, FieldCounts, TypedTable};
 use crate::error::{Error, Place, Result};
 use crate::schema::Schema;
 
@@ -19,7 +19,7 @@ use crate::schema::Schema;
 ///
 /// The counts are exact and therefore **not private**.
 #[derive(Clone)]
-pub struct CsvTable {
+pub struct CodedTable {
     /// The kept records.
     pub records: Records,
     /// The number of dropped records.
@@ -29,13 +29,21 @@ pub struct CsvTable {
 }
 
 /// Shows the debug output of [`Records`]; the counts are exact and therefore omitted.
-impl fmt::Debug for CsvTable {
+impl fmt::Debug for CodedTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CsvTable").field("records", &self.records).finish_non_exhaustive()
+        f.debug_struct("CodedTable").field("records", &self.records).finish_non_exhaustive()
     }
 }
 
-/// Reads a CSV file with a header.
+/// Reads a CSV file with a header; see [`read_table`].
+///
+/// # Errors
+/// As [`read_table`]; a file that cannot be read, or has lines of different lengths.
+pub fn read_csv(path: &Path, schema: &Schema, rule: Option<OutOfDomain>) -> Result<CodedTable> {
+    read_table(Box::new(CsvTable::open(path, FieldCounts::Equal)?), schema, rule)
+}
+
+/// Reads a table that may be seen.
 ///
 /// Columns are found by the names of the schema's attributes; other columns are ignored, and so are
 /// spaces around values. Codings without `values` or `bins` expect the cell numbers themselves.
@@ -43,109 +51,80 @@ impl fmt::Debug for CsvTable {
 /// A value outside the schema is handled by the rule. Without a rule it is an error that names the
 /// record and the column; do not use that if the success of reading is itself published.
 ///
-/// The file is streamed. *Memory*: that of the table, 1, 2 or 4 bytes per value. *Time*: O(values ·
-/// log size).
+/// *Memory*: 1, 2 or 4 bytes per value. *Time*: O(values).
 ///
 /// # Errors
-/// The file cannot be read, has lines of different lengths, an attribute without a column or with
-/// two, no record, no record inside the schema, or, without a rule, a value outside the schema.
-pub fn read_csv(path: &Path, schema: &Schema, rule: Option<OutOfDomain>) -> Result<CsvTable> {
-    let origin = path.display().to_string();
-    let file = std::fs::File::open(path).map_err(|e| {
-        Error::io(path, "opening", e, "give the path of a CSV file with a header line")
-    })?;
-    read_csv_from(file, &origin, schema, rule)
-}
-
-/// [`read_csv`] from any source of bytes; messages name `origin` (the file).
-///
-/// # Errors
-/// As [`read_csv`].
-pub fn read_csv_from(
-    source: impl Read,
-    origin: &str,
+/// The table cannot be read, an attribute without a column or with several, a column of an
+/// unsuitable type, no record, no record inside the schema, or, without a rule, a value outside the
+/// schema.
+pub fn read_table(
+    table: Box<dyn TypedTable>,
     schema: &Schema,
     rule: Option<OutOfDomain>,
-) -> Result<CsvTable> {
-    let malformed = |e: csv::Error| {
-        Error::csv(
-            Path::new(origin),
-            e,
-            "correct the file: a header line, then one value per column on every line",
-        )
-    };
-    let mut reader = csv::ReaderBuilder::new().from_reader(CsvBytes::new(source));
-    let mut header = reader.byte_headers().map_err(malformed)?.clone();
-    header.trim();
-    let attributes = schema.attributes();
-    let columns: Vec<usize> =
-        attributes.iter().map(|a| column_named(&header, &a.name, origin)).collect::<Result<_>>()?;
-    let coder = RecordCoder::new(schema, &columns, rule.unwrap_or(OutOfDomain::Drop));
-    let mut table: Vec<Column> = attributes.iter().map(|a| Column::for_size(a.size)).collect();
-    let (mut read, mut dropped, mut clamped) = (0, 0, 0);
-    let mut line = csv::ByteRecord::new();
-    let mut outcomes = Vec::with_capacity(table.len());
-    while reader.read_byte_record(&mut line).map_err(malformed)? {
-        read += 1;
-        outcomes.clear();
-        outcomes.extend(coder.outcomes(&line));
-        let Some(outside) = outcomes.iter().position(|outcome| *outcome == Outcome::Outside) else {
-            clamped +=
-                outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Clamped(_))).count();
-            let cells = outcomes.iter().filter_map(|outcome| outcome.cell());
-            table.iter_mut().zip(cells).for_each(|(column, cell)| column.push(cell));
-            continue;
-        };
-        if rule.is_none() {
-            let line_number = line.position().map_or(0, |position| position.line() as usize);
-            let (column, allowed) = coder.described(outside);
-            let value = String::from_utf8_lossy(line.get(column).unwrap_or_default().trim_ascii())
-                .into_owned();
-            return Err(Error::Parse {
-                origin: origin.to_owned(),
-                place: Some(Place { line: line_number, column: column + 1 }),
-                expected: allowed,
-                found: format!(
-                    "`{value}` in column `{}` of record {read}",
-                    attributes[outside].name
-                ),
-                remedy: "correct the value or the schema, choose to drop or to clamp values \
-                         outside the schema (`--out-of-domain` on the command line), or declare a \
-                         cell for other values (`other` in the schema)"
-                    .into(),
-            });
-        }
-        dropped += 1;
-    }
-    if read == dropped {
-        let found = if read == 0 {
-            "a header only".into()
-        } else {
-            format!("{read} records, all outside the schema")
-        };
-        let remedy = "check that the file is complete and that the schema describes it";
-        return Err(Error::bad_input(origin, "at least one record of the schema", found, remedy));
-    }
-    Ok(CsvTable { records: Records::new(schema, table)?, dropped, clamped })
+) -> Result<CodedTable> {
+    OpenTable::of_public(table, schema)?.read_public(schema, rule)
 }
 
-/// Returns the column with an attribute's name.
-fn column_named(header: &csv::ByteRecord, name: &str, origin: &str) -> Result<usize> {
-    let shown = || header.iter().map(String::from_utf8_lossy).collect::<Vec<_>>().join(", ");
-    match columns_named(header, name).as_slice() {
-        [column] => Ok(*column),
-        [] => Err(Error::bad_input(
-            format!("{origin}, header"),
-            format!("a column `{name}`, an attribute of the schema"),
-            format!("the columns {}", shown()),
-            "rename the column or the attribute",
-        )),
-        _ => Err(Error::bad_input(
-            format!("{origin}, header"),
-            format!("one column `{name}`"),
-            format!("several among {}", shown()),
-            "rename or remove the others",
-        )),
+impl OpenTable {
+    fn read_public(mut self, schema: &Schema, rule: Option<OutOfDomain>) -> Result<CodedTable> {
+        let origin = self.origin().to_owned();
+        let fields: Vec<usize> =
+            (0..schema.attributes().len()).map(|position| self.column_of(position) + 1).collect();
+        let coder = RecordCoder::new(schema, rule.unwrap_or(OutOfDomain::Drop));
+        let mut table: Vec<Column> =
+            schema.attributes().iter().map(|a| Column::for_size(a.size)).collect();
+        let (mut read, mut dropped, mut clamped) = (0, 0, 0);
+        let mut outcomes: Vec<Vec<Outcome>> = Vec::new();
+        while let Some(batch) = self.next_batch().map_err(|error| error.at_its_line(&origin))? {
+            coder.code(&batch, &mut outcomes);
+            for row in 0..batch.rows {
+                read += 1;
+                let outside =
+                    outcomes.iter().position(|outcomes| outcomes[row] == Outcome::Outside);
+                let Some(outside) = outside else {
+                    for (column, outcomes) in table.iter_mut().zip(&outcomes) {
+                        clamped += usize::from(matches!(outcomes[row], Outcome::Clamped(_)));
+                        if let Some(cell) = outcomes[row].cell() {
+                            column.push(cell);
+                        }
+                    }
+                    continue;
+                };
+                dropped += 1;
+                if rule.is_none() {
+                    let column = fields[outside];
+                    return Err(Error::Parse {
+                        origin,
+                        place: batch.lines.get(row).map(|&line| Place { line, column }),
+                        expected: coder.allowed(outside),
+                        found: format!(
+                            "{} in column `{}` of record {read}",
+                            batch.columns[outside].get(row),
+                            schema.attributes()[outside].name
+                        ),
+                        remedy: "correct the value or the schema, choose to drop or to clamp \
+                                 values outside the schema (`--out-of-domain` on the command \
+                                 line), or declare a cell for other values (`other` in the schema)"
+                            .into(),
+                    });
+                }
+            }
+        }
+        if read == dropped {
+            let found = if read == 0 {
+                "a header only".into()
+            } else {
+                format!("{read} records, all outside the schema")
+            };
+            let remedy = "check that the table is complete and that the schema describes it";
+            return Err(Error::bad_input(
+                origin,
+                "at least one record of the schema",
+                found,
+                remedy,
+            ));
+        }
+        Ok(CodedTable { records: Records::new(schema, table)?, dropped, clamped })
     }
 }
 
@@ -176,11 +155,13 @@ mod tests {
         kind = "numeric"
     "#;
 
-    fn read(text: &str, rule: Option<OutOfDomain>) -> Result<CsvTable> {
-        read_csv_from(text.as_bytes(), "X.csv", &Schema::from_toml(SCHEMA, "S.toml").unwrap(), rule)
+    fn read(text: &str, rule: Option<OutOfDomain>) -> Result<CodedTable> {
+        let source = Box::new(std::io::Cursor::new(text.to_owned()));
+        let table = CsvTable::from_source(source, "X.csv", FieldCounts::Equal)?;
+        read_table(Box::new(table), &Schema::from_toml(SCHEMA, "S.toml").unwrap(), rule)
     }
 
-    fn columns(table: &CsvTable) -> Vec<Vec<u32>> {
+    fn columns(table: &CodedTable) -> Vec<Vec<u32>> {
         (0..4).map(|p| table.records.column(p).unwrap().collect()).collect()
     }
 
@@ -199,12 +180,12 @@ mod tests {
         for (from, to, parts) in [
             (
                 "19.99",
-                "80",
+                "80.5",
                 vec![
                     "X.csv, line 3, column 3: ",
                     "column `age` of record 2",
-                    "from 0 to below 80",
-                    "`80`",
+                    "from 0 to 80",
+                    "`80.5`",
                 ],
             ),
             ("19.99", "-1", vec!["column `age`", "`-1`"]),
@@ -281,9 +262,9 @@ mod tests {
     fn files_that_do_not_match_the_schema_are_refused() {
         for (text, parts) in [
             ("age,job,code,level\n", vec!["X.csv", "at least one record", "a header only"]),
-            ("", vec!["X.csv, header", "a column `age`"]),
+            ("", vec!["X.csv, header", "no column `age`, `job`, `code`, `level`"]),
             ("age,jobs,code,level\n1,clerk,0,0\n", vec!["`job`", "age, jobs, code, level"]),
-            ("age,job,code,level,age\n1,clerk,0,0,1\n", vec!["one column `age`", "several"]),
+            ("age,job,code,level,age\n1,clerk,0,0,1\n", vec!["several columns `age`"]),
             ("age,job,code,level\n1,clerk,0\n", vec!["X.csv, line 2", "3 values", "4"]),
         ] {
             let message = read(text, None).unwrap_err().to_string();

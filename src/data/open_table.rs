@@ -1,0 +1,199 @@
+//! Tables whose columns fit a schema, before any record is read.
+
+use super::person_limit::PersonLimit;
+use super::table::{Batch, ColumnHeader, ReadError, TypedTable};
+use crate::error::{Error, Result};
+use crate::schema::{ColumnType, Schema};
+
+/// A table with one column of a suitable type for every attribute of a schema, and for the person.
+///
+/// Only the names and types of columns, which are public, are known. Other columns are ignored.
+pub struct OpenTable {
+    table: Box<dyn TypedTable>,
+    /// The column of every attribute of the schema, then that of the person.
+    columns: Vec<usize>,
+    person: Option<PersonLimit>,
+}
+
+/// Omits the table, which contains records.
+impl std::fmt::Debug for OpenTable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OpenTable").field("origin", &self.table.origin()).finish_non_exhaustive()
+    }
+}
+
+impl OpenTable {
+    /// Finds the columns of a schema and of the person.
+    ///
+    /// # Errors
+    /// An attribute or the person without a column or with several; a column whose type has no
+    /// value of its attribute; a column of persons that is neither text nor integers. No message
+    /// quotes the table: what is read as a header may be a record.
+    pub fn new(
+        table: Box<dyn TypedTable>,
+        schema: &Schema,
+        person: Option<PersonLimit>,
+    ) -> Result<Self> {
+        Self::find(table, schema, person, "")
+    }
+
+    /// [`OpenTable::new`] for a table that may be seen: messages list its columns.
+    pub(super) fn of_public(table: Box<dyn TypedTable>, schema: &Schema) -> Result<Self> {
+        let names = table.columns().iter().filter_map(|column| column.name.as_deref());
+        let among = format!(" among {}", names.collect::<Vec<_>>().join(", "));
+        Self::find(table, schema, None, &among)
+    }
+
+    /// `among` ends messages on missing and repeated columns.
+    fn find(
+        table: Box<dyn TypedTable>,
+        schema: &Schema,
+        person: Option<PersonLimit>,
+        among: &str,
+    ) -> Result<Self> {
+        let attributes = schema.attributes().iter().map(|a| a.name.as_str());
+        let names: Vec<&str> =
+            attributes.chain(person.as_ref().map(|limit| limit.column.as_str())).collect();
+        let found: Vec<Vec<usize>> =
+            names.iter().map(|name| columns_named(table.columns(), name)).collect();
+        let listed = |is_wrong: &dyn Fn(usize) -> bool| {
+            let wrong = names.iter().zip(&found).filter(|(_, columns)| is_wrong(columns.len()));
+            wrong.map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+        };
+        let (missing, repeated) = (listed(&|n| n == 0), listed(&|n| n > 1));
+        let mut wrong = Vec::new();
+        if !missing.is_empty() {
+            wrong.push(format!("no column {missing}"));
+        }
+        if !repeated.is_empty() {
+            wrong.push(format!("several columns {repeated}"));
+        }
+        if !wrong.is_empty() {
+            return Err(Error::bad_input(
+                format!("{}, header", table.origin()),
+                "a column for every attribute of the schema, each once; of a CSV file, a first \
+                 line in UTF-8 that names them, separated by commas",
+                wrong.join(" and ") + among,
+                "add a header line, export the file as CSV with commas, or rename columns or \
+                 attributes; the header is public, so this check costs nothing",
+            ));
+        }
+        let columns: Vec<usize> = found.into_iter().flatten().collect();
+        let open = OpenTable { table, columns, person };
+        open.check_types(schema)?;
+        Ok(open)
+    }
+
+    fn check_types(&self, schema: &Schema) -> Result<()> {
+        let refuse = |name: &str, expected: String, found: ColumnType, remedy: &str| {
+            let what = format!("{}, column `{name}`", self.table.origin());
+            Err(Error::bad_input(what, expected, format!("a column of {found}"), remedy))
+        };
+        let kind = |index: usize| self.table.columns()[self.columns[index]].kind;
+        for (position, attribute) in schema.attributes().iter().enumerate() {
+            let coder = schema.coder(position);
+            if !coder.accepts(kind(position)) {
+                let expected = format!("a type that has {}", coder.allowed());
+                let remedy = "convert the column, or list its values in the schema with their \
+                              type; types are public, so this check costs nothing";
+                return refuse(&attribute.name, expected, kind(position), remedy);
+            }
+        }
+        let Some(person) = &self.person else { return Ok(()) };
+        let kind = kind(self.columns.len() - 1);
+        match kind {
+            ColumnType::Text | ColumnType::Integer | ColumnType::Any => Ok(()),
+            ColumnType::Float | ColumnType::Boolean | ColumnType::Time => {
+                let expected = "identifiers of persons as text or integers".to_owned();
+                let remedy = "convert the column to text or integers before the release; if \
+                              floating-point numbers come from missing identifiers, read the \
+                              column as text";
+                refuse(&person.column, expected, kind, remedy)
+            }
+        }
+    }
+
+    pub(super) fn origin(&self) -> &str {
+        self.table.origin()
+    }
+
+    /// Returns the limit on the records of a person.
+    pub fn person(&self) -> Option<&PersonLimit> {
+        self.person.as_ref()
+    }
+
+    /// Returns the column of an attribute of the schema.
+    pub(super) fn column_of(&self, position: usize) -> usize {
+        self.columns[position]
+    }
+
+    /// Returns the values of the attributes, then of the person, of the next records.
+    pub(super) fn next_batch(&mut self) -> std::result::Result<Option<Batch<'_>>, ReadError> {
+        self.table.next_batch(&self.columns)
+    }
+}
+
+/// Returns the columns with a name.
+fn columns_named(columns: &[ColumnHeader], name: &str) -> Vec<usize> {
+    let name = name.trim();
+    let named = columns.iter().enumerate().filter(|(_, column)| column.name.as_deref() == Some(name));
+    named.map(|(index, _)| index).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::table::{MemoryColumn, MemoryTable};
+
+    const SCHEMA: &str = "[[attribute]]\nname = \"sex\"\nsize = 2\nkind = \"categorical\"\n\
+                          values = [\"f\", \"m\"]\n";
+
+    fn open(
+        columns: Vec<(&str, MemoryColumn)>,
+        person: Option<&str>,
+    ) -> std::result::Result<OpenTable, String> {
+        let columns = columns.into_iter().map(|(name, column)| (name.to_owned(), column)).collect();
+        let table = MemoryTable::new(columns).unwrap().reader();
+        let person = person.map(|column| PersonLimit { column: column.into(), rows: 1 });
+        let schema = Schema::from_toml(SCHEMA, "S.toml").unwrap();
+        OpenTable::new(Box::new(table), &schema, person).map_err(|error| error.to_string())
+    }
+
+    /// The message has no value and no number of records.
+    #[test]
+    fn columns_are_refused_by_type() {
+        let text = || MemoryColumn::Text(Vec::new());
+        for column in [
+            MemoryColumn::Integer(vec![77; 33]),
+            MemoryColumn::Float(vec![77.0; 33]),
+            MemoryColumn::Boolean(vec![true; 33]),
+            MemoryColumn::Time { values: vec![77; 33], unit: 1 },
+        ] {
+            let message = open(vec![("sex", column)], None).unwrap_err();
+            assert!(message.contains("`sex`") && message.contains("f, m"), "{message}");
+            assert!(!message.contains("77") && !message.contains("33"), "{message}");
+        }
+        assert!(open(vec![("sex", text()), ("id", MemoryColumn::Float(Vec::new()))], None).is_ok());
+        for (column, is_accepted) in [
+            (text(), true),
+            (MemoryColumn::Integer(Vec::new()), true),
+            (MemoryColumn::Unsigned(Vec::new()), true),
+            (MemoryColumn::Any(Vec::new()), true),
+            (MemoryColumn::Float(Vec::new()), false),
+            (MemoryColumn::Single(Vec::new()), false),
+            (MemoryColumn::Boolean(Vec::new()), false),
+            (MemoryColumn::Time { values: Vec::new(), unit: 1 }, false),
+        ] {
+            let found = open(vec![("sex", text()), ("id", column)], Some("id"));
+            assert_eq!(found.is_ok(), is_accepted, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn columns_are_found_by_name() {
+        let text = || MemoryColumn::Text(Vec::new());
+        assert!(open(vec![(" sex ", text()), ("x", text())], None).is_ok());
+        let message = open(vec![("sex", text()), ("sex", text())], Some("id")).unwrap_err();
+        assert!(message.contains("no column `id` and several columns `sex`"), "{message}");
+    }
+}

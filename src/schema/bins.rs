@@ -1,0 +1,336 @@
+//! Bins of equal width with exact edges.
+
+use num_bigint::BigInt;
+use num_rational::Ratio;
+use num_traits::{One, Signed, ToPrimitive, Zero};
+
+use crate::decimal::Decimal;
+
+/// Digits of a rounded midpoint beyond the first digit of the width of a bin.
+const MIDPOINT_DIGITS: u32 = 3;
+
+/// `count` bins of equal width. Bin k has the numbers v with edge k ≤ v < edge k + 1; the last bin
+/// also has its upper edge.
+///
+/// ```text
+/// edge k = low + k (high − low)/count,        0 ≤ k ≤ count
+/// ```
+///
+/// Edges are fractions of decimal numbers. They are computed, compared and written exactly.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bins {
+    low: Decimal,
+    high: Decimal,
+    count: usize,
+}
+
+/// The bin of a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BinOf {
+    Below,
+    Bin(u32),
+    Above,
+}
+
+impl Bins {
+    /// Returns bins; `None` unless low < high and there are from 1 to 2³² bins.
+    pub fn new(low: Decimal, high: Decimal, count: usize) -> Option<Self> {
+        let is_valid = low.to_ratio() < high.to_ratio() && (1..=1 << 32).contains(&count);
+        is_valid.then_some(Bins { low, high, count })
+    }
+
+    /// Returns the lower edge of the first bin.
+    pub fn low(&self) -> &Decimal {
+        &self.low
+    }
+
+    /// Returns the upper edge of the last bin.
+    pub fn high(&self) -> &Decimal {
+        &self.high
+    }
+
+    /// Returns the number of bins.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    fn width(&self) -> Ratio<BigInt> {
+        (self.high.to_ratio() - self.low.to_ratio()) / BigInt::from(self.count)
+    }
+
+    fn edge(&self, index: usize) -> Ratio<BigInt> {
+        self.low.to_ratio() + self.width() * BigInt::from(index)
+    }
+
+    /// Returns edge k exactly: as a decimal number, or as a fraction such as `100/3`.
+    pub fn edge_in_words(&self, index: usize) -> String {
+        let edge = self.edge(index);
+        exact(&edge).map_or_else(|| edge.to_string(), |decimal| decimal.to_string())
+    }
+
+    /// Returns the interval of the bins `first` to `last` in words, such as `20 to below 40`.
+    pub fn interval_in_words(&self, first: usize, last: usize) -> String {
+        let below = if last + 1 == self.count { "" } else { "below " };
+        format!("{} to {below}{}", self.edge_in_words(first), self.edge_in_words(last + 1))
+    }
+
+    /// Returns the midpoint of a bin, exactly or rounded to a thousandth of the width.
+    pub fn midpoint(&self, index: usize) -> Decimal {
+        let width = self.width();
+        let middle = self.edge(index) + &width / BigInt::from(2);
+        if let Some(decimal) = exact(&middle) {
+            return decimal;
+        }
+        let mut scale = 0;
+        let mut power = BigInt::one();
+        while &width * &power < Ratio::from(BigInt::from(10).pow(MIDPOINT_DIGITS)) {
+            power *= 10;
+            scale += 1;
+        }
+        let digits = (middle * power).round().to_integer();
+        // Digits and an exponent parse unless there are too many, which the exact edges exclude.
+        Decimal::parse(&format!("{digits}e-{scale}")).unwrap_or_else(|| self.low.clone())
+    }
+
+    /// Returns the bin of a number, exactly.
+    pub(super) fn bin_of(&self, number: &Decimal) -> BinOf {
+        let place = (number.to_ratio() - self.low.to_ratio()) / self.width();
+        if place.is_negative() {
+            return BinOf::Below;
+        }
+        match place.to_integer().to_u64() {
+            Some(bin) if bin < self.count as u64 => BinOf::Bin(bin as u32),
+            Some(bin) if bin == self.count as u64 && place.is_integer() => {
+                BinOf::Bin((bin - 1) as u32)
+            }
+            _ => BinOf::Above,
+        }
+    }
+
+    /// Prepares look-ups.
+    pub(super) fn prepared(&self) -> PreparedBins<'_> {
+        let ((low, a), (high, b)) = (self.low.scaled(), self.high.scaled());
+        let scale = a.max(b);
+        let to_scale = |digits: BigInt, of| (digits * BigInt::from(10).pow(scale - of)).to_i64();
+        let integers = to_scale(low, a).zip(to_scale(high, b)).and_then(|(low, high)| {
+            let power = 10i64.checked_pow(scale)?;
+            let width = i128::from(high) - i128::from(low);
+            Some(ScaledBins { power: power.into(), low: low.into(), width })
+        });
+        let (low, high) = (self.low.to_f64(), self.high.to_f64());
+        let per_unit = self.count as f64 / (high - low);
+        // Roundings of the two ends, of a number between them and of three operations, each by at
+        // most 2⁻⁵³ of its size, with a factor of safety.
+        let largest = low.abs().max(high.abs());
+        let tolerance = 16.0 * f64::EPSILON * (largest * per_unit + self.count as f64 + 1.0);
+        PreparedBins { bins: self, integers, low, per_unit, tolerance }
+    }
+}
+
+/// Returns the decimal number of a fraction, if it has one.
+fn exact(fraction: &Ratio<BigInt>) -> Option<Decimal> {
+    let mut denominator = fraction.denom().clone();
+    let mut scale = 0u32;
+    let mut digits = fraction.numer().clone();
+    for (factor, complement) in [(10, 1), (2, 5), (5, 2)] {
+        while (&denominator % BigInt::from(factor)).is_zero() {
+            denominator /= factor;
+            digits *= complement;
+            scale += 1;
+        }
+    }
+    denominator.is_one().then(|| Decimal::parse(&format!("{digits}e-{scale}")))?
+}
+
+/// Bins with numbers for fast look-ups.
+#[derive(Debug)]
+pub(super) struct PreparedBins<'a> {
+    bins: &'a Bins,
+    /// `None` if the ends have too many digits.
+    integers: Option<ScaledBins>,
+    low: f64,
+    /// Bins per unit.
+    per_unit: f64,
+    /// Bound of the rounding error of a place among the bins.
+    tolerance: f64,
+}
+
+/// low · power and (high − low) · power as integers.
+#[derive(Debug)]
+struct ScaledBins {
+    power: i128,
+    low: i128,
+    width: i128,
+}
+
+impl PreparedBins<'_> {
+    pub(super) fn bin_of_integer(&self, number: i64) -> BinOf {
+        let Some(ScaledBins { power, low, width }) = self.integers else {
+            return self.bins.bin_of(&number.into());
+        };
+        // All factors are below 2⁶⁴, so the products fit in i128.
+        let above_low = i128::from(number) * power - low;
+        if above_low < 0 {
+            return BinOf::Below;
+        }
+        if above_low >= width {
+            return if above_low == width { self.last() } else { BinOf::Above };
+        }
+        // Here above_low < width ≤ 2⁶⁴ and count ≤ 2³².
+        BinOf::Bin((above_low * self.bins.count as i128 / width) as u32)
+    }
+
+    /// Returns the bin of a finite double, which stands for its shortest decimal.
+    pub(super) fn bin_of_float(&self, number: f64) -> BinOf {
+        self.fast(number).unwrap_or_else(|| match Decimal::shortest(number) {
+            Some(decimal) => self.bins.bin_of(&decimal),
+            None => BinOf::Above,
+        })
+    }
+
+    pub(super) fn bin_of_decimal(&self, number: &Decimal) -> BinOf {
+        self.fast(number.to_f64()).unwrap_or_else(|| self.bins.bin_of(number))
+    }
+
+    /// Returns the bin of a number that rounds to a double, unless rounding can decide it.
+    fn fast(&self, number: f64) -> Option<BinOf> {
+        let place = (number - self.low) * self.per_unit;
+        let count = self.bins.count as f64;
+        if place < -0.5 {
+            return Some(BinOf::Below);
+        }
+        if place > count + 0.5 {
+            return Some(BinOf::Above);
+        }
+        let is_clear = (place - place.round()).abs() > self.tolerance;
+        (is_clear && place > 0.0 && place < count).then_some(BinOf::Bin(place as u32))
+    }
+
+    fn last(&self) -> BinOf {
+        BinOf::Bin((self.bins.count - 1) as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn decimal(text: &str) -> Decimal {
+        Decimal::parse(text).unwrap()
+    }
+
+    fn bins(low: &str, high: &str, count: usize) -> Bins {
+        Bins::new(decimal(low), decimal(high), count).unwrap()
+    }
+
+    /// Returns the bin by comparing count · (v − low) with multiples of high − low in integers of
+    /// units 10^−6.
+    fn by_definition(low: i128, high: i128, count: i128, v: i128) -> BinOf {
+        let place = |k: i128| count * low + k * (high - low);
+        if count * v < place(0) {
+            return BinOf::Below;
+        }
+        if v == high {
+            return BinOf::Bin(count as u32 - 1);
+        }
+        match (0..count).find(|&k| place(k) <= count * v && count * v < place(k + 1)) {
+            Some(k) => BinOf::Bin(k as u32),
+            None => BinOf::Above,
+        }
+    }
+
+    fn in_millionths(value: i64) -> String {
+        decimal(&format!("{value}e-6")).to_string()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        /// Random decimal schemas; values at, next to and between the edges, as integer, double and
+        /// text.
+        #[test]
+        fn a_value_is_between_the_edges_of_its_bin(
+            digits in 0u32..7,
+            low in -2000i64..2000,
+            width in 1i64..3000,
+            count in 1usize..40,
+            edge in -1i64..41,
+            offset in -3i64..4,
+        ) {
+            let unit = 10i64.pow(digits);
+            let (low, high) = (low * unit, (low + width) * unit);
+            let schema = bins(&in_millionths(low), &in_millionths(high), count);
+            let prepared = schema.prepared();
+            let near = low + (high - low) * edge / count as i64 + offset;
+            for value in [near, near / 1_000_000 * 1_000_000] {
+                let expected = by_definition(low.into(), high.into(), count as i128, value.into());
+                let text = in_millionths(value);
+                prop_assert_eq!(schema.bin_of(&decimal(&text)), expected, "{}", text);
+                prop_assert_eq!(prepared.bin_of_decimal(&decimal(&text)), expected, "{}", text);
+                let double: f64 = text.parse().unwrap();
+                prop_assert_eq!(prepared.bin_of_float(double), expected, "{}", text);
+                if value % 1_000_000 == 0 {
+                    let integer = value / 1_000_000;
+                    prop_assert_eq!(prepared.bin_of_integer(integer), expected, "{}", text);
+                }
+            }
+        }
+
+        /// Ends beyond 64 bits and long fractions.
+        #[test]
+        fn large_and_fine_ends_are_exact(
+            exponent in -30i32..30, count in 1usize..100, value in -5i64..1000,
+        ) {
+            let schema = bins(&format!("1e{exponent}"), &format!("7e{exponent}"), count);
+            let number = decimal(&format!("{value}e{}", exponent - 2));
+            let expected = by_definition(100, 700, count as i128, value.into());
+            prop_assert_eq!(schema.prepared().bin_of_decimal(&number), expected);
+            let double: f64 = number.to_string().parse().unwrap();
+            prop_assert_eq!(schema.prepared().bin_of_float(double), expected);
+        }
+
+        #[test]
+        fn midpoints_are_in_their_bins(
+            low in -1000i64..1000, width in 1i64..1000, scale in 0u32..12, count in 1usize..200,
+        ) {
+            let end = |number: i64| format!("{number}e-{scale}");
+            let schema = bins(&end(low), &end(low + width), count);
+            for bin in 0..count {
+                let middle = schema.midpoint(bin);
+                prop_assert_eq!(schema.bin_of(&middle), BinOf::Bin(bin as u32), "{}", middle);
+            }
+        }
+    }
+
+    /// Every schema 0…N with N bins has the integer k in bin k.
+    #[test]
+    fn integers_are_in_their_bins() {
+        for count in 1..=400u32 {
+            let schema = bins("0", &count.to_string(), count as usize);
+            let prepared = schema.prepared();
+            for k in 0..count {
+                assert_eq!(prepared.bin_of_integer(k.into()), BinOf::Bin(k), "{count}");
+                assert_eq!(prepared.bin_of_float(k.into()), BinOf::Bin(k), "{count}");
+            }
+            assert_eq!(prepared.bin_of_integer(count.into()), BinOf::Bin(count - 1));
+            assert_eq!(prepared.bin_of_integer(i64::from(count) + 1), BinOf::Above);
+            assert_eq!(prepared.bin_of_integer(-1), BinOf::Below);
+            assert_eq!(prepared.bin_of_integer(i64::MIN), BinOf::Below);
+            assert_eq!(prepared.bin_of_integer(i64::MAX), BinOf::Above);
+        }
+    }
+
+    #[test]
+    fn edges_are_written_exactly() {
+        let tenths = bins("0", "1", 10);
+        assert_eq!(tenths.interval_in_words(3, 3), "0.3 to below 0.4");
+        assert_eq!(tenths.interval_in_words(7, 9), "0.7 to 1");
+        let thirds = bins("0", "100", 3);
+        assert_eq!(thirds.interval_in_words(1, 1), "100/3 to below 200/3");
+        assert_eq!(thirds.midpoint(0).to_string(), "16.67");
+        assert_eq!(bins("-1e30", "1e30", 2).edge_in_words(1), "0");
+        assert!(Bins::new(decimal("1"), decimal("1.0"), 3).is_none());
+        assert!(Bins::new(decimal("1"), decimal("2"), 0).is_none());
+    }
+}

@@ -1,0 +1,219 @@
+//! The keys of an attribute in a schema file.
+
+use serde::Deserialize;
+
+use super::bins::Bins;
+use super::coding::{Coded, Coder, Coding, equal_values};
+use super::value::{ListedValue, time_of};
+use crate::decimal::Decimal;
+use crate::domain::AttributeKind;
+use crate::error::{Error, Result};
+
+/// The keys of an attribute in a schema file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AttributeEntry {
+    pub name: String,
+    pub size: usize,
+    pub kind: AttributeKind,
+    values: Option<Vec<ValueEntry>>,
+    bins: Option<BinsEntry>,
+    other: Option<ValueEntry>,
+}
+
+/// A value in a schema file.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum ValueEntry {
+    Number(NumberEntry),
+    Text(String),
+    Truth(bool),
+    Time(toml::value::Datetime),
+}
+
+/// A number in a schema file; a floating-point number stands for its shortest decimal.
+#[derive(Deserialize, Clone, Copy)]
+#[serde(untagged)]
+enum NumberEntry {
+    Whole(i64),
+    Real(f64),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BinsEntry {
+    low: NumberEntry,
+    high: NumberEntry,
+    count: usize,
+}
+
+impl NumberEntry {
+    /// Returns the number; `None` if it is not finite.
+    fn decimal(self) -> Option<Decimal> {
+        match self {
+            NumberEntry::Whole(number) => Some(number.into()),
+            NumberEntry::Real(number) => Decimal::shortest(number),
+        }
+    }
+}
+
+impl std::fmt::Display for NumberEntry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            NumberEntry::Whole(number) => number.fmt(f),
+            NumberEntry::Real(number) => number.fmt(f),
+        }
+    }
+}
+
+impl ValueEntry {
+    /// Returns the value, or the text of an invalid one.
+    fn value(&self) -> std::result::Result<ListedValue, String> {
+        match self {
+            ValueEntry::Text(text) => Ok(ListedValue::Text(text.trim().to_owned())),
+            ValueEntry::Truth(truth) => Ok(ListedValue::Boolean(*truth)),
+            ValueEntry::Number(number) => {
+                number.decimal().map(ListedValue::Number).ok_or_else(|| number.to_string())
+            }
+            ValueEntry::Time(time) => {
+                time_of(&time.to_string()).map(ListedValue::Time).ok_or_else(|| time.to_string())
+            }
+        }
+    }
+}
+
+const FINITE_VALUES: &str = "texts, finite numbers, booleans, dates, or times without a time zone";
+
+/// Returns the coding of an entry, and the cell of its key `other`.
+pub(super) fn coding(entry: &AttributeEntry, origin: &str) -> Result<(Coding, Option<u32>)> {
+    let refuse = |key: &str, expected: String, found: String| {
+        let what = format!("{origin}, attribute `{}`, key `{key}`", entry.name);
+        let remedy = "make the list or the bins agree with `size`, or drop them";
+        Err(Error::bad_input(what, expected, found, remedy))
+    };
+    let coding = match (&entry.values, &entry.bins) {
+        (None, None) => Coding::Index,
+        (Some(_), Some(_)) => return refuse("bins", "either values or bins".into(), "both".into()),
+        (Some(values), None) => {
+            let values: Vec<ListedValue> = match values.iter().map(ValueEntry::value).collect() {
+                Ok(values) => values,
+                Err(found) => return refuse("values", FINITE_VALUES.into(), format!("`{found}`")),
+            };
+            let equal = equal_values(&values);
+            if values.len() != entry.size || equal > 0 {
+                let found = format!(
+                    "{} values, {} of them distinct",
+                    values.len(),
+                    values.len().saturating_sub(equal)
+                );
+                return refuse("values", format!("{} distinct values", entry.size), found);
+            }
+            Coding::Values(values)
+        }
+        (None, Some(bins)) => {
+            if bins.count != entry.size {
+                let expected = format!("{}, the attribute's size", entry.size);
+                return refuse("bins.count", expected, bins.count.to_string());
+            }
+            let ends = bins.low.decimal().zip(bins.high.decimal());
+            // `Schema::with_codings` refuses an empty attribute.
+            let Some(valid) =
+                ends.and_then(|(low, high)| Bins::new(low, high, bins.count.max(1)))
+            else {
+                let found = format!("low = {}, high = {}", bins.low, bins.high);
+                return refuse("bins", "finite numbers low < high".into(), found);
+            };
+            if entry.kind == AttributeKind::Categorical {
+                return refuse(
+                    "bins",
+                    "kind = \"numeric\"".into(),
+                    "kind = \"categorical\"".into(),
+                );
+            }
+            Coding::Bins(valid)
+        }
+    };
+    let other = match &entry.other {
+        None => None,
+        // `Schema::with_codings` refuses an empty attribute.
+        Some(_) if entry.size == 0 => None,
+        Some(other) => {
+            let value = match other.value() {
+                Ok(value) => value,
+                Err(found) => return refuse("other", FINITE_VALUES.into(), format!("`{found}`")),
+            };
+            let coder = Coder::new(&coding, entry.size, entry.kind);
+            match coder.code(value.as_value()) {
+                Coded::Cell(cell) => Some(cell),
+                _ => return refuse("other", coder.allowed(), format!("`{value}`")),
+            }
+        }
+    };
+    Ok((coding, other))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::error::Result;
+    use crate::schema::Schema;
+
+    fn schema(keys: &str) -> Result<Schema> {
+        Schema::from_toml(&format!("[[attribute]]\nname = \"a\"\n{keys}\n"), "S.toml")
+    }
+
+    #[test]
+    fn duplicate_values_are_refused() {
+        for values in [
+            "[1, 1.0]",
+            "[\"a\", \" a \"]",
+            "[1, \"1.0\"]",
+            "[0.0, -0.0]",
+            "[true, \"True\"]",
+            "[true, true]",
+            "[2024-02-29, \"2024-02-29\"]",
+            "[2024-02-29, 2024-02-29T00:00:00]",
+            "[inf, 2]",
+            "[nan, 2]",
+            "[2024-02-29T00:00:00Z, 2]",
+            "[10:30:00, 2]",
+        ] {
+            let keys = format!("size = 2\nkind = \"categorical\"\nvalues = {values}");
+            let message = schema(&keys).unwrap_err().to_string();
+            assert!(message.contains("key `values`"), "{values}: {message}");
+        }
+        for values in ["[\"1\", \"1.0\"]", "[9007199254740993, 9007199254740992]"] {
+            let keys = format!("size = 2\nkind = \"categorical\"\nvalues = {values}");
+            assert!(schema(&keys).is_ok(), "{values}");
+        }
+    }
+
+    #[test]
+    fn the_key_other_selects_a_cell_by_its_value() {
+        for (keys, expected) in [
+            ("size = 2\nkind = \"categorical\"\nvalues = [\"f\", \"m\"]\nother = \"m\"", Some(1)),
+            ("size = 2\nkind = \"categorical\"\nvalues = [1.5, 2]\nother = 2.0", Some(1)),
+            ("size = 2\nkind = \"categorical\"\nvalues = [true, false]\nother = false", Some(1)),
+            ("size = 3\nkind = \"categorical\"\nother = 2", Some(2)),
+            (
+                "size = 4\nkind = \"numeric\"\n\
+                 bins = { low = 0, high = 80, count = 4 }\nother = 25",
+                Some(1),
+            ),
+            (
+                "size = 4\nkind = \"numeric\"\n\
+                 bins = { low = 0, high = 80, count = 4 }\nother = 80",
+                Some(3),
+            ),
+            ("size = 3\nkind = \"categorical\"", None),
+        ] {
+            assert_eq!(schema(keys).unwrap().other(0), expected, "{keys}");
+        }
+        for keys in [
+            "size = 2\nkind = \"categorical\"\nvalues = [\"f\", \"m\"]\nother = \"?\"",
+            "size = 3\nkind = \"categorical\"\nother = 3",
+            "size = 4\nkind = \"numeric\"\nbins = { low = 0, high = 80, count = 4 }\nother = 81",
+        ] {
+            assert!(schema(keys).unwrap_err().to_string().contains("key `other`"), "{keys}");
+        }
+    }
+}
