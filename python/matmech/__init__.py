@@ -27,10 +27,12 @@ from ._errors import (
 from ._matmech import Workload, __version__, registries
 from ._records import (
     Answers,
+    DataCheck,
     Plan,
     Release,
     Simulation,
     answer,
+    check_data,
     create_ledger,
     plan,
     release,

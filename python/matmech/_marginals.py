@@ -2,47 +2,69 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Iterator
 
 import numpy as np
 
+from ._columns import bad_input
 from ._tables import Table
 
 
 def _groups(answers: Table) -> Iterator[tuple[tuple[str, ...], np.ndarray, np.ndarray]]:
-    """Iterates over the marginals: attributes, rows of the table, and cells (rows, attributes)."""
+    """Iterates over the marginals: attributes, rows of the table, and cells (rows, attributes).
+
+    A marginal that the workload has twice is given once.
+    """
     chosen = np.flatnonzero(answers["family"] == "identity")
+    others = dict.fromkeys(
+        f"{family} on {attributes}"
+        for family, attributes in zip(answers["family"], answers["attributes"])
+        if family != "identity"
+    )
+    if others:
+        warnings.warn(
+            f"queries that are no marginals are left out: {', '.join(others)}", stacklevel=4
+        )
     for attributes in dict.fromkeys(answers["attributes"][chosen]):
         rows = chosen[answers["attributes"][chosen] == attributes]
         # The cells of a row: `2-2; 0-0`, the first and the last cell of every attribute.
         cells = [
-            [int(part.split("-")[0]) for part in text.split("; ")]
+            tuple(int(part.split("-")[0]) for part in text.split("; "))
             for text in answers["cells"][rows]
         ]
         names = tuple(attributes.split(", "))
         if any(len(row) != len(names) for row in cells):
-            raise ValueError(
-                f"marginal on {attributes!r}: expected attributes without commas in their names\n"
-                "  remedy: rename the attributes in the schema"
+            raise bad_input(
+                f"marginal on {attributes!r}", "attributes without commas in their names",
+                "other names", "rename the attributes in the schema",
             )
-        yield names, rows, np.array(cells, dtype=np.int64)
+        first = {cell: row for cell, row in zip(reversed(cells), reversed(rows))}
+        cells = list(dict.fromkeys(cells))
+        yield names, np.array([first[cell] for cell in cells]), np.array(cells, dtype=np.int64)
 
 
-def frames(answers: Table) -> list[Table]:
-    """Returns a table per marginal: a column of cell numbers per attribute, and ``count``."""
-    return [
-        {name: cells[:, k] for k, name in enumerate(names)} | {"count": answers["estimate"][rows]}
-        for names, rows, cells in _groups(answers)
-    ]
+def frames(answers: Table, count: str) -> list[Table]:
+    """Returns a table per marginal: a column of cell numbers per attribute, and the estimates."""
+    tables = []
+    for names, rows, cells in _groups(answers):
+        if count in names:
+            raise bad_input(
+                f"marginal on {', '.join(names)}", f"no attribute named {count!r}, the column of "
+                "the estimates", "one", 'give another name: marginals(count="estimate")',
+            )
+        columns = {name: cells[:, k] for k, name in enumerate(names)}
+        tables.append(columns | {count: answers["estimate"][rows]})
+    return tables
 
 
 def measurements_of(answers: Table) -> list[tuple[tuple[str, ...], np.ndarray, float]]:
     """Returns (clique, counts, standard deviation) per marginal."""
     if "standard_error" not in answers:
-        raise ValueError(
-            "marginals with standard deviations: expected a release of unbiased answers, found a "
-            "staged one, whose answers are biased\n"
-            "  remedy: release with a planner, or use marginals()"
+        raise bad_input(
+            "marginals with standard deviations", "a release of unbiased answers",
+            "a staged one, whose answers are biased",
+            "release with a planner, or use marginals()",
         )
     deviation = answers["standard_error"]
     return [

@@ -14,7 +14,8 @@ from . import _matmech
 from ._marginals import frames, measurements_of
 from ._report import Progress, Report, finished
 from ._solve import text
-from ._tables import Table, document, queries, read_table, records as table_of
+from ._columns import records as columns_of
+from ._tables import Table, document, queries, read_table
 
 #: A path, or the attributes (queries) as a list of mappings with the keys of the TOML file.
 Document = Any
@@ -35,6 +36,23 @@ class Plan(Report):
     def groups(self) -> Table:
         """Returns the query groups: attributes, family, queries, weight and RMSE of each."""
         return _columns(self.report["groups"])
+
+
+class DataCheck(Report):
+    """How a release would handle the records of a table. **Not private**: all counts are exact."""
+
+    records: int
+    kept: int
+    #: Records with a value outside the schema.
+    dropped: int
+    #: Records that exceed the limit of their person, or have none.
+    over_limit: int
+    #: The first invalid values: line or record, attribute, expected and found.
+    offences: list[dict[str, Any]]
+
+    def by_attribute(self) -> Table:
+        """Returns the values outside, clamped and counted as others, of every attribute."""
+        return _columns(self.report["attributes"])
 
 
 class Simulation(Report):
@@ -67,17 +85,22 @@ class Answers(Report):
 
     def __init__(self, text: str, folder: Path, table: str, measurements: Path) -> None:
         super().__init__(text)
-        optional = lambda name: read_table(folder / name) if (folder / name).exists() else None
-        self.answers = read_table(folder / table)
-        self.adjusted, self.records = optional("adjusted.csv"), optional("records.csv")
         self.measurements = measurements
+        self.answers = read_table(folder / table)
+        self.adjusted = self._optional(folder / "adjusted.csv")
+        self.records = self._optional(folder / "records.csv", measurements / "schema.toml")
 
-    def marginals(self) -> list[Table]:
-        """Returns the marginals: a column of cell numbers per attribute, and ``count``.
+    def _optional(self, path: Path, schema: Path | None = None) -> Table | None:
+        return read_table(path, schema) if path.exists() else None
 
-        Frames of this form are what dpsynth's ``generate_synthetic_data_from_marginals`` reads.
+    def marginals(self, count: str = "count") -> list[Table]:
+        """Returns the marginals: a column of cell numbers per attribute, and the estimates.
+
+        ``count`` is the name of the column of the estimates. Queries of other families are named in
+        a warning. Frames of this form are what dpsynth's
+        ``generate_synthetic_data_from_marginals`` reads.
         """
-        return frames(self.answers)
+        return frames(self.answers, count)
 
     def linear_measurements(self) -> list[tuple[tuple[str, ...], np.ndarray, float]]:
         """Returns (clique, noisy counts, standard deviation), for ``mbi.LinearMeasurement``.
@@ -165,7 +188,7 @@ def simulate(
 ) -> Simulation:
     """Runs a mechanism on data that you may see, as ``matmech simulate``. **Not private.**
 
-    ``data`` is the path of a CSV file, or a mapping from attributes to arrays.
+    ``data`` is the path of a CSV file, or a mapping from attributes to columns, also a data frame.
 
     >>> schema = [{"name": n, "size": 4, "kind": "numeric"} for n in "ab"]
     >>> data = {"a": np.arange(200) % 4, "b": np.arange(200) % 3}
@@ -177,7 +200,7 @@ def simulate(
         document_of_schema = document(schema, "attribute")
         outcome = _matmech.simulate(
             document_of_schema,
-            table_of(data, document_of_schema),
+            columns_of(data, document_of_schema),
             queries(workload, ways),
             mechanism,
             [("max-mb", text(max_mb)), ("reconstruction", reconstruction)],
@@ -189,7 +212,7 @@ def simulate(
             progress,
         )
         simulation = finished(outcome, Simulation)
-        simulation.records = read_table(path) if path else None
+        simulation.records = read_table(path, schema) if path else None
         return simulation
 
 
@@ -204,7 +227,7 @@ def release(
     dry_run: bool = False,
     epsilon: float | None = None,
     delta: float | None = None,
-    rho: float | None = None,
+    rho: float | str | None = None,
     privacy_cost: float | None = None,
     neighbours: str = "add-remove",
     unit_rows: int = 1,
@@ -221,15 +244,18 @@ def release(
 ) -> Release:
     """Answers a workload from private records, charged to a ledger, as ``matmech release``.
 
-    ``data`` is the path of a CSV file, or a mapping from attributes to arrays, also a data frame.
-    The folder ``out``, which must not exist, gets the files of the command. Noise is from the
+    ``data`` is the path of a CSV file, or a mapping from attributes to columns: lists, or arrays of
+    NumPy, pandas, polars or Arrow; also a data frame. ``rho="rest"`` spends what is left in the
+    ledger. The folder ``out``, which must not exist, gets the files of the command. Noise is from the
     operating system. Ctrl-C before the ledger is charged spends nothing; after it, the release is
     finished first; an exception of ``progress`` does the same. A dry run reads, charges and writes
     nothing.
 
-    Equal numbers are equal values, whatever the types of the columns, so that a missing value does
-    not change other records. Otherwise the types of columns must not depend on records: read files
-    with ``dtype=str``, or give their path.
+    Values are compared with the schema as numbers, texts, booleans or dates, without conversion.
+    A column whose type has no value of its attribute is refused before the ledger is charged, and
+    so is a ``person`` of floating-point numbers. The types of columns are public: they must not
+    depend on records. Read files with ``dtype=str``, or give their path. Elements of lists and of
+    object columns have types of their own; one that equals no value is outside the schema.
 
     The time that a call takes depends on the number of records, as for the command.
     """
@@ -252,12 +278,13 @@ def release(
         "wait": wait,
         "adjust": adjust,
         "records": text(records),
+        "rest": rho == "rest",
     }
     outcome = _matmech.release(
         schema,
         queries(workload, ways),
-        (None, None) if data is None else table_of(data, schema, person),
-        (epsilon, delta, rho, None, privacy_cost),
+        (None, None) if data is None else columns_of(data, schema, person),
+        (epsilon, delta, None if rho == "rest" else rho, None, privacy_cost),
         options,
         progress,
     )
@@ -301,10 +328,35 @@ def create_ledger(
     privacy_cost: float | None = None,
     neighbours: str = "add-remove",
     unit_rows: int = 1,
+    person: str | None = None,
 ) -> dict[str, Any]:
-    """Creates the ledger of a table, with the budget of all its releases; returns the balance."""
+    """Creates the ledger of a table, with the budget of all its releases; returns the balance.
+
+    With ``person``, it is for releases that protect all records with the same value of this column.
+    """
     budget = (epsilon, delta, rho, None, privacy_cost)
-    return json.loads(_matmech.create_ledger(os.fspath(path), budget, neighbours, unit_rows))
+    path = os.fspath(path)
+    return json.loads(_matmech.create_ledger(path, budget, neighbours, unit_rows, person))
+
+
+def check_data(
+    schema: Document,
+    data: Any,
+    *,
+    out_of_domain: str = "drop",
+    person: str | None = None,
+    unit_rows: int = 1,
+) -> DataCheck:
+    """Checks how a release would handle every record, as ``matmech check-data``. **Not private.**
+
+    >>> schema = [{"name": "sex", "size": 2, "kind": "categorical", "values": ["f", "m"]}]
+    >>> checked = check_data(schema, {"sex": ["f", "m", "M", None]})
+    >>> checked.kept, checked.offences[0]["found"]
+    (2, '`M`')
+    """
+    source = document(schema, "attribute")
+    table = columns_of(data, source, person)
+    return DataCheck(_matmech.check_data(source, table, out_of_domain, person, unit_rows))
 
 
 def show_ledger(

@@ -1,116 +1,110 @@
-"""Schemas, workloads and records as the native part takes them, and tables that it wrote."""
+"""Schemas and workloads as the native part takes them, and tables that it wrote."""
 
 from __future__ import annotations
 
 import csv
-import io
+import datetime
+import decimal
 import json
-import numbers
 import os
-from typing import Any, Iterable, Mapping, Sequence
+from typing import Any, Callable, Iterable, Mapping, Sequence
 
 import numpy as np
+
+from . import _matmech
+from ._columns import bad_input
 
 #: A table: column names to arrays of equal length. `pandas.DataFrame` and `polars.DataFrame` take
 #: it as it is.
 Table = dict[str, np.ndarray]
+
+#: The text columns of a table of answers; the others are numbers, except `extrapolated`.
+_TEXTS = ["attributes", "family", "query", "cells"]
 
 
 def document(value: Any, table: str) -> tuple[str, bool]:
     """Returns a path, or the text of a list of mappings as the TOML tables ``[[table]]``."""
     if isinstance(value, (str, os.PathLike)):
         return os.fspath(value), False
+    expected = f"a path, or a list of mappings with the keys of [[{table}]]"
+    if isinstance(value, Mapping) or not isinstance(value, Iterable):
+        remedy = "give a list, also of one mapping"
+        raise bad_input(table, expected, f"a {type(value).__name__}", remedy)
     lines: list[str] = []
     for entry in value:
+        if not isinstance(entry, Mapping):
+            raise bad_input(table, expected, f"a list with a {type(entry).__name__}",
+                            "give one mapping per entry")
         lines.append(f"[[{table}]]")
         lines.extend(f"{_key(key)} = {_value(item)}" for key, item in entry.items())
     return "\n".join(lines) + "\n", True
 
 
-def queries(workload: Any, ways: Iterable[int] | None) -> tuple[tuple[str, bool] | None, list[int]]:
+def queries(workload: Any, ways: Any) -> tuple[tuple[str, bool] | None, list[int]]:
     """Returns the source of queries: a workload, or numbers of attributes."""
     if (workload is None) == (ways is None):
         raise TypeError("expected one of workload and ways, found both or none")
-    if ways is not None:
-        return None, [int(way) for way in ways]
-    return document(workload, "queries"), []
+    if ways is None:
+        return document(workload, "queries"), []
+    numbers = [ways] if isinstance(ways, (int, np.integer)) else ways
+    if isinstance(numbers, str) or not isinstance(numbers, Iterable):
+        raise bad_input("ways", "numbers of attributes", f"a {type(ways).__name__}",
+                        "write e.g. ways=[1, 2]")
+    numbers = list(numbers)
+    if not all(isinstance(way, (int, np.integer)) and way >= 0 for way in numbers):
+        raise bad_input("ways", "numbers of attributes", repr(numbers), "write e.g. ways=[1, 2]")
+    return None, [int(way) for way in numbers]
 
 
-def records(
-    data: Any, schema: tuple[str, bool], person: str | None = None
-) -> tuple[str | None, bytes | None]:
-    """Returns the path of a CSV file, or a mapping from names to arrays as the bytes of one.
+def read_table(path: str | os.PathLike[str], schema: Any = None) -> Table:
+    """Reads a table that matmech wrote.
 
-    No message depends on the records, their number included.
+    The types of records are those of the schema, if it is given: a path or a list of mappings.
+    Otherwise only the numbers of answers become numbers, and all other columns are text.
     """
-    if isinstance(data, (str, os.PathLike)):
-        return os.fspath(data), None
-    names = [str(name) for name in _names(data)]
-    columns = [_plain(data[name]) for name in _names(data)]
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(names)
-    try:
-        writer.writerows(zip(*columns, strict=True))
-    except ValueError:
-        raise ValueError(
-            "data: expected columns of equal length, found columns of different lengths"
-        ) from None
-    try:
-        return None, out.getvalue().encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        # Its message names the character and its position.
-        raise ValueError("data: expected texts that UTF-8 encodes, found a lone surrogate") from None
-
-
-def read_table(path: str | os.PathLike[str]) -> Table:
-    """Reads a table that matmech wrote; columns of numbers become arrays of float64 or int64."""
     with open(path, newline="", encoding="utf-8") as file:
         rows = csv.reader(file)
         names = next(rows)
         columns = list(zip(*rows)) or [()] * len(names)
-    return {name: _array(column) for name, column in zip(names, columns)}
+    types: dict[str, Callable[[Sequence[str]], np.ndarray]] = {}
+    if schema is not None:
+        source = document(schema, "attribute")
+        types = {name: _typed(values) for name, values in _matmech.column_values(source)}
+    elif names[: len(_TEXTS)] == _TEXTS:
+        types = {name: _floats for name in names[len(_TEXTS) :] if name != "extrapolated"}
+    return {name: types.get(name, _texts)(column) for name, column in zip(names, columns)}
 
 
-def _names(data: Any) -> Sequence[Any]:
-    for attribute in ("column_names", "columns"):  # Arrow, then pandas and polars
-        if not isinstance(data, Mapping) and hasattr(data, attribute):
-            return list(getattr(data, attribute))
-    return list(data.keys())
-
-
-def _plain(column: Any) -> list[str]:
-    """Returns the values of a column as texts."""
-    values = column if isinstance(column, (list, tuple)) else np.asarray(column).tolist()
-    return [_text(value) for value in values]
-
-
-def _text(value: Any) -> str:
-    """Returns a value as a text that does not depend on other values of its column.
-
-    A missing value turns a column of integers into one of floats, in which 5 is 5.0: one record
-    would change the texts of all others. So equal numbers have equal texts, whatever their type.
-    """
-    if isinstance(value, str):
-        return value
-    if value is None:
-        return ""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-        return str(value)
-    number = float(value)
-    if number != number:
-        return ""
-    is_exact_integer = number.is_integer() and abs(number) < 2**53
-    return str(int(number)) if is_exact_integer else repr(number)
-
-
-def _array(column: Sequence[str]) -> np.ndarray:
-    for kind in (np.int64, np.float64):
-        try:
-            return np.array(column, dtype=object).astype(kind)
-        except (ValueError, OverflowError):
-            continue
+def _texts(column: Sequence[str]) -> np.ndarray:
     return np.array(column, dtype=object)
+
+
+def _floats(column: Sequence[str]) -> np.ndarray:
+    return np.array([float(text) if text else np.nan for text in column], dtype=np.float64)
+
+
+def _integers(column: Sequence[str]) -> np.ndarray:
+    return np.array([int(text) for text in column], dtype=np.int64)
+
+
+def _typed(values: Any) -> Callable[[Sequence[str]], np.ndarray]:
+    """Returns the reader of a column: a type of numbers, or a mapping from texts to values."""
+    if not isinstance(values, dict):
+        return {"float": _floats, "integer": _integers}[values]
+    values = {text: _time(value) if isinstance(value, tuple) else value
+              for text, value in values.items()}
+    types = {type(value) for value in values.values()}
+    kind = next((dtype for kinds, dtype in [({bool}, np.bool_), ({int}, np.int64),
+                                            ({int, float}, np.float64),
+                                            ({np.datetime64}, np.datetime64)] if types <= kinds),
+                object)
+    return lambda column: np.array([values[text] for text in column], dtype=kind)
+
+
+def _time(nanoseconds: tuple[int]) -> np.datetime64:
+    """Returns a time in nanoseconds, or in microseconds where 64 bits have no nanoseconds."""
+    (time,) = nanoseconds
+    return np.datetime64(time, "ns") if abs(time) < 2**63 else np.datetime64(time // 1000, "us")
 
 
 def _key(key: str) -> str:
@@ -127,6 +121,15 @@ def _value(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, (int, np.integer)):
         return str(int(value))
-    if isinstance(value, (float, np.floating)):
+    if isinstance(value, float):
         return repr(float(value))
-    return "[" + ", ".join(_value(item) for item in value) + "]"
+    if isinstance(value, np.floating):
+        return np.format_float_scientific(value, trim="0")
+    if isinstance(value, (decimal.Decimal, np.datetime64)):
+        return str(value)
+    if isinstance(value, (datetime.date, datetime.datetime)):
+        return value.isoformat()
+    if isinstance(value, Iterable):
+        return "[" + ", ".join(_value(item) for item in value) + "]"
+    raise bad_input("schema or workload", "texts, numbers, booleans, dates, lists and mappings",
+                    f"a {type(value).__name__}", "drop the key, or convert its value")

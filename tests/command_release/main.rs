@@ -169,7 +169,7 @@ fn a_dry_run_reads_spends_and_writes_nothing() {
     ];
     matmech(here, &dry)
         .success()
-        .stdout(contains("expected").and(contains("epsilon 0.99999")).and(contains("dry run")));
+        .stdout(contains("expected").and(contains("epsilon 1 at delta 1e-9; rho ")).and(contains("dry run")));
     release(here, "R", &["--dry-run"]).success();
     assert!(!here.join("R").exists() && !here.join("R.partial").exists());
     assert_eq!(ledger(here)["reservations"], 0);

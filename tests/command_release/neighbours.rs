@@ -170,7 +170,9 @@ fn epsilon_is_printed_consistently_and_never_too_small() {
             markdown.contains(&format!("({epsilon}, {delta})-differential privacy")),
             "{markdown}"
         );
-        let rho = matmech::privacy::Rho::new(statement["rho"].as_f64().unwrap()).unwrap();
+        let reserved = statement["rho_reserved"].as_f64().unwrap();
+        let rho = matmech::privacy::Rho::new(reserved).unwrap();
+        assert!(statement["rho"].as_f64().unwrap() <= reserved);
         let epsilon: f64 = epsilon.parse().unwrap();
         assert_eq!(epsilon, matmech::privacy::fine_noise::epsilon_rounded_up(rho, 1e-9).unwrap());
         assert!(epsilon > 0.0 && epsilon <= rho.epsilon_rounded_up(1e-9).unwrap());
@@ -188,7 +190,8 @@ fn records_of_one_person_are_limited() {
         format!("id,age,job\n{others}{}", "x,7,cook\n".repeat(5_000)),
     )
     .unwrap();
-    matmech(here, &["ledger", "create", "K.jsonl", "--rho", "1000", "--unit-rows", "2"]).success();
+    let create = ["ledger", "create", "K.jsonl", "--rho", "1000", "--unit-rows", "2"];
+    matmech(here, &[&create[..], &["--person", "id"]].concat()).success();
     let mut arguments = words("R", &["--person", "id", "--unit-rows", "2"]);
     arguments[8] = "K.jsonl";
     let budget = arguments.iter().position(|word| *word == "0.25").unwrap();
@@ -208,4 +211,6 @@ fn records_of_one_person_are_limited() {
     let column = arguments.iter().position(|word| *word == "id").unwrap();
     arguments[column] = "ssn";
     matmech(here, &arguments).failure().stderr(contains("no column `ssn`"));
+    arguments[column] = "job";
+    matmech(here, &arguments).failure().stderr(contains("the same value of `id`"));
 }

@@ -78,10 +78,8 @@ pub enum MemoryColumn {
         /// Nanoseconds per unit.
         unit: i64,
     },
-    /// Text and missing values.
-    Text(Vec<OwnedValue>),
-    /// Values with types of their own.
-    Any(Vec<OwnedValue>),
+    /// Values of a type, also missing ones.
+    Values(ColumnType, Vec<OwnedValue>),
 }
 
 impl MemoryColumn {
@@ -91,8 +89,7 @@ impl MemoryColumn {
             MemoryColumn::Float(_) | MemoryColumn::Single(_) => ColumnType::Float,
             MemoryColumn::Boolean(_) => ColumnType::Boolean,
             MemoryColumn::Time { .. } => ColumnType::Time,
-            MemoryColumn::Text(_) => ColumnType::Text,
-            MemoryColumn::Any(_) => ColumnType::Any,
+            MemoryColumn::Values(kind, _) => *kind,
         }
     }
 
@@ -104,7 +101,7 @@ impl MemoryColumn {
             MemoryColumn::Single(values) => values.len(),
             MemoryColumn::Boolean(values) => values.len(),
             MemoryColumn::Time { values, .. } => values.len(),
-            MemoryColumn::Text(values) | MemoryColumn::Any(values) => values.len(),
+            MemoryColumn::Values(_, values) => values.len(),
         }
     }
 
@@ -116,9 +113,7 @@ impl MemoryColumn {
             MemoryColumn::Single(values) => Values::Single(&values[start..end]),
             MemoryColumn::Boolean(values) => Values::Boolean(&values[start..end]),
             MemoryColumn::Time { values, unit } => Values::Time(&values[start..end], *unit),
-            MemoryColumn::Text(values) | MemoryColumn::Any(values) => {
-                Values::Any(&values[start..end])
-            }
+            MemoryColumn::Values(_, values) => Values::Any(&values[start..end]),
         }
     }
 }

@@ -29,13 +29,17 @@ use advance::{Machine, Normals, StepNormals};
 /// [`release`](crate::release), which adds integer noise only. See SECURITY.md.
 ///
 /// Whoever knows the key can subtract the noise: keep a seeded generator to experiments, and use
-/// one object for one training run only.
+/// one object for one training run only. A copy of the process, as `fork` makes it, has a copy of
+/// the key: the difference of two outputs would have no noise. So the object remembers its process
+/// and is refused in another.
 pub struct StreamedNoise {
     coefficients: Coefficients,
     machine: Machine,
     normals: ChaChaNormals,
     coordinates: usize,
     step: usize,
+    /// The process that created it.
+    process: u32,
 }
 
 /// Shows the sizes: key and state would reveal the noise.
@@ -75,7 +79,8 @@ impl StreamedNoise {
     fn with_key(coefficients: Coefficients, coordinates: usize, key: [u8; 32]) -> Self {
         let machine = Machine::new(&coefficients, coordinates);
         let normals = ChaChaNormals { key };
-        StreamedNoise { coefficients, machine, normals, coordinates, step: 0 }
+        let process = std::process::id();
+        StreamedNoise { coefficients, machine, normals, coordinates, step: 0, process }
     }
 
     /// Returns the number of steps drawn so far.
@@ -86,8 +91,17 @@ impl StreamedNoise {
     /// Writes the noise of the next step, one number per coordinate.
     ///
     /// # Errors
-    /// All steps are drawn, or `noise` has another length than the number of coordinates.
+    /// All steps are drawn, `noise` has another length than the number of coordinates, or the object
+    /// was created in another process.
     pub fn fill(&mut self, noise: &mut [f64]) -> Result<()> {
+        if self.process != std::process::id() {
+            return Err(Error::bad_input(
+                "streamed noise",
+                "the process that created it",
+                "a copy of it, which would draw the same noise",
+                "create the noise in the process that draws it",
+            ));
+        }
         if noise.len() != self.coordinates {
             return Err(Error::bad_input(
                 "noise of one step",

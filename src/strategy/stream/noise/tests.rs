@@ -90,3 +90,14 @@ fn seeds_repeat_noise_and_keys_of_the_system_do_not() {
     let mean = seeded(3).iter().sum::<f64>() / 1000.0;
     assert_relative_eq!(mean, 0.0, epsilon = 0.5);
 }
+
+/// Two copies of a process would draw the same noise, which cancels in their difference.
+#[test]
+fn noise_of_another_process_is_refused() {
+    let coefficients = streams().remove(0);
+    let mut noise = StreamedNoise::from_operating_system(coefficients, 2).unwrap();
+    noise.fill(&mut [0.0; 2]).unwrap();
+    noise.process = noise.process.wrapping_add(1);
+    let refused = noise.fill(&mut [0.0; 2]).unwrap_err().to_string();
+    assert!(refused.contains("process"), "{refused}");
+}
