@@ -90,6 +90,103 @@ class Readme(unittest.TestCase):
                 self.assertTrue(np.isfinite(released.answers["estimate"]).all())
 
 
+class Records(np.ndarray):
+    """Data of an example that log which records a step of its training reads."""
+
+    def __getitem__(self, key):
+        self.log(key)
+        return np.asarray(self)[key]
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        self.log(slice(None))
+        plain = [np.asarray(i) if isinstance(i, Records) else i for i in inputs]
+        return getattr(ufunc, method)(*plain, **options)
+
+    def __array_function__(self, function, types, arguments, options):
+        self.log(slice(None))
+        plain = [np.asarray(i) if isinstance(i, Records) else i for i in arguments]
+        return function(*plain, **options)
+
+
+class Training(unittest.TestCase):
+    """The privacy of the examples that train with correlated noise, from the records they read."""
+
+    def run_example(self, example):
+        """Runs an example; returns its names, the noise used and the records of every step."""
+        steps, used, drawn = [], [], np.random.default_rng
+
+        def default_rng(seed):
+            generator = drawn(seed)
+
+            class Generator:
+                def normal(self, size):
+                    values = generator.normal(size=size).view(Records)
+                    values.log = lambda key: steps and steps[-1].update(
+                        np.arange(len(values))[key].tolist()
+                    )
+                    return values
+
+                def __getattr__(self, name):
+                    return getattr(generator, name)
+
+            return Generator()
+
+        def noise(coefficients, *arguments, **options):
+            used.append(coefficients)
+            for values in original(coefficients, *arguments, **options):
+                steps.append(set())
+                yield values
+
+        original = matmech.Coefficients.noise
+        names = {}
+        try:
+            np.random.default_rng, matmech.Coefficients.noise = default_rng, noise
+            exec(compile(example, "page", "exec"), names)
+        finally:
+            np.random.default_rng, matmech.Coefficients.noise = drawn, original
+        self.assertEqual(len(used), 1)
+        return names, used[0], steps
+
+    def worst(self, coefficients, steps):
+        """Returns the largest change of C g, for gradients of norm 1 of any direction and sign."""
+        gram = np.abs(coefficients.matrix().T @ coefficients.matrix())
+        patterns = {tuple(t for t, s in enumerate(steps) if record in s)
+                    for record in set().union(*steps)}
+        return np.sqrt(max(gram[np.ix_(pattern, pattern)].sum() for pattern in patterns))
+
+    def examples(self):
+        pages = [*(ROOT / "docs").glob("*.md"), ROOT / "python" / "README.md", ROOT / "README.md"]
+        for page in pages:
+            text = page.read_text(encoding="utf-8")
+            for example in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
+                if ".noise(" in example:
+                    yield page.name, example
+
+    def test_the_noise_is_that_of_the_participation(self):
+        examples = list(self.examples())
+        self.assertGreaterEqual(len(examples), 1)
+        for page, example in examples:
+            with self.subTest(page=page):
+                names, coefficients, steps = self.run_example(example)
+                self.assertEqual(len(steps), coefficients.steps)
+                needed = names["clip"] * self.worst(coefficients, steps) / np.sqrt(2 * names["rho"])
+                self.assertGreaterEqual(names["scale"], needed * (1 - 1e-9))
+                self.assertLess(names["scale"], needed * 1.01)
+
+    def test_a_wrong_example_is_found(self):
+        """Full batches, and another order in every epoch, with the same noise."""
+        _, example = next(self.examples())
+        for right, wrong in [
+            ("batches[step % len(batches)]", "np.arange(len(x))"),
+            ("batches[step % len(batches)]", "batches[(step + step // 16) % len(batches)]"),
+            ('participation=f"epochs:{epochs}"', 'participation="single"'),
+        ]:
+            self.assertIn(right, example)
+            names, coefficients, steps = self.run_example(example.replace(right, wrong))
+            needed = names["clip"] * self.worst(coefficients, steps) / np.sqrt(2 * names["rho"])
+            self.assertGreater(needed, 1.01 * names["scale"], wrong)
+
+
 class Page(unittest.TestCase):
     def test_examples_of_the_page_run(self):
         pages = [ROOT / "docs" / "python.md", ROOT / "python" / "README.md"]

@@ -109,6 +109,51 @@ fn a_file_that_cannot_be_read_costs_nothing() {
     assert_eq!(ledger(here)["reservations"], 0);
 }
 
+/// The attack: one record whose unquoted value has carriage returns, which older programs write, in
+/// a column that the schema uses or in another. It never becomes several records.
+#[test]
+fn a_lone_carriage_return_is_refused() {
+    let folder = folder();
+    let here = folder.path();
+    for lines in ["7,clerk,x\n7,clerk\rclerk\rclerk,x\n", "7,clerk,x\n7,clerk,x\r7,clerk,x\n"] {
+        std::fs::write(here.join("X.csv"), format!("age,job,other\n{lines}8,clerk,x\n")).unwrap();
+        let before = ledger(here)["reservations"].as_u64().unwrap();
+        let check = ["check-data", "--schema", "S.toml", "--data", "X.csv"];
+        matmech(here, &check).success().stdout(contains("line 3: ").and(contains("carriage return")));
+        let said = release(here, "R", &[])
+            .failure()
+            .stderr(contains("carriage return").and(contains("check-data")));
+        assert!(!String::from_utf8_lossy(&said.get_output().stderr).contains("line 3"));
+        assert_eq!(ledger(here)["reservations"], before + 1);
+        assert!(!here.join("R").exists() && !here.join("R.partial").exists());
+        let simulated = ["simulate", "--schema", "S.toml", "--data", "X.csv", "--ways", "1"];
+        matmech(here, &[&simulated[..], &["--rho", "1"]].concat())
+            .failure()
+            .stderr(contains("X.csv, line 3: ").and(contains("carriage return")));
+    }
+    // In the header it is found before anything is reserved.
+    for header in ["age,job,other\r", "age,job\rsecret,other\n", "age,job,other\r\r\n"] {
+        std::fs::write(here.join("X.csv"), format!("{header}7,clerk,x\n")).unwrap();
+        let before = ledger(here)["reservations"].clone();
+        let said = release(here, "R", &[]).failure().stderr(contains("carriage return"));
+        assert!(!String::from_utf8_lossy(&said.get_output().stderr).contains("secret"));
+        assert_eq!(ledger(here)["reservations"], before);
+    }
+}
+
+/// A header without an end is refused before anything is reserved.
+#[cfg(unix)]
+#[test]
+fn a_header_without_an_end_is_refused() {
+    let folder = folder();
+    let here = folder.path();
+    let mut words = super::words("R", &[]);
+    let data = words.iter().position(|word| *word == "X.csv").unwrap();
+    words[data] = "/dev/zero";
+    matmech(here, &words).failure().stderr(contains("a header of at most 1 MiB"));
+    assert_eq!(ledger(here)["reservations"], 0);
+}
+
 /// An open quotation mark is an error at the end of the file. It is charged, because the records
 /// were read; `check-data` finds its line in advance.
 #[test]

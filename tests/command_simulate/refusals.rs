@@ -14,7 +14,7 @@ fn values_outside_the_schema_are_refused_dropped_or_clamped() {
     let words = ["--ways", "1", "--rho", "1"];
     simulate(folder.path(), &words).code(1).stderr(
         contains(
-            "X.csv, line 2, column 1: expected a number from 0 to below 80, found `-5` in column \
+            "X.csv, line 2, column 1: expected a number from 0 to 80, found `-5` in column \
              `age` of record 1",
         )
         .and(contains("remedy").and(contains("--out-of-domain"))),
@@ -59,7 +59,7 @@ fn errors_name_the_invalid_data() {
                 "remedy",
             ],
         ),
-        ("age,job\n1,clerk\n", &["a column `level`", "the columns age, job", "remedy"]),
+        ("age,job\n1,clerk\n", &["no column `level`", "among age, job", "remedy"]),
     ] {
         assert_refused(folder(SCHEMA, text).path(), &words, parts);
     }
