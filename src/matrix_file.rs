@@ -3,11 +3,11 @@
 
 mod npz;
 
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::path::Path;
 
 use ndarray::{Array1, Array2};
-use ndarray_npy::{ReadNpyError, WriteNpyError};
+use ndarray_npy::{ReadNpyError, ReadNpyExt, WriteNpyError, WriteNpyExt};
 
 use crate::error::{Error, Place, Result};
 pub use npz::{NpzArray, npz_arrays, npz_bytes, read_npz, write_npz};
@@ -40,7 +40,15 @@ pub fn read(path: &Path) -> Result<Array2<f64>> {
 
 /// Reads a row-major or column-major ("Fortran") file into a row-major matrix.
 fn read_npy(path: &Path) -> Result<Array2<f64>> {
-    let matrix: Array2<f64> = ndarray_npy::read_npy(path).map_err(|e| match e {
+    npy_of_bytes(&std::fs::read(path).map_err(|e| Error::io(path, "reading", e, REMEDY))?, path)
+}
+
+/// Reads the bytes of a `.npy` file; messages name `path`.
+///
+/// # Errors
+/// As [`read`].
+pub fn npy_of_bytes(bytes: &[u8], path: &Path) -> Result<Array2<f64>> {
+    let matrix = Array2::<f64>::read_npy(bytes).map_err(|e| match e {
         ReadNpyError::Io(source) if source.kind() != ErrorKind::UnexpectedEof => {
             Error::io(path, "reading", source, REMEDY)
         }
@@ -59,7 +67,7 @@ fn read_npy(path: &Path) -> Result<Array2<f64>> {
             CUT_OFF,
         ),
         // Not a .npy file, such as a renamed text file.
-        ReadNpyError::ParseHeader(_) if !starts_as_npy(path) => {
+        ReadNpyError::ParseHeader(_) if !bytes.starts_with(b"\x93NUMPY") => {
             wrong_array(path, "no .npy header at the start of the file", AS_FLOAT)
         }
         other => not_a_matrix(path, None, other.to_string()),
@@ -76,13 +84,6 @@ fn read_npy(path: &Path) -> Result<Array2<f64>> {
         return Err(not_a_matrix(path, None, found));
     }
     Ok(if matrix.is_standard_layout() { matrix } else { matrix.as_standard_layout().into_owned() })
-}
-
-/// Returns whether a file starts with the magic bytes of .npy files.
-fn starts_as_npy(path: &Path) -> bool {
-    let mut start = [0; 6];
-    std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
-        && start == *b"\x93NUMPY"
 }
 
 const AS_FLOAT: &str = "save it with numpy.save(file, A.astype(numpy.float64))";
@@ -134,6 +135,17 @@ fn read_csv(path: &Path) -> Result<Array2<f64>> {
 /// The file cannot be written.
 pub fn write_npy(path: &Path, matrix: &Array2<f64>) -> Result<()> {
     ndarray_npy::write_npy(path, &matrix.as_standard_layout()).map_err(|e| not_written(path, e))
+}
+
+/// Returns a matrix as the bytes of a `.npy` file (row-major float64).
+///
+/// # Errors
+/// None for a matrix in memory.
+pub fn npy_bytes(matrix: &Array2<f64>) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let written = matrix.as_standard_layout().write_npy(&mut bytes);
+    written.map_err(|e| Error::bug("matrix file", "bytes of an array", e))?;
+    Ok(bytes)
 }
 
 /// Writes a vector as `.npy` (one-dimensional float64).

@@ -10,7 +10,7 @@ use super::output;
 use super::release::steps::Bars;
 use matmech::commands::answer::{Answer, AnswerReport};
 use matmech::commands::target::Source;
-use matmech::release::records::RecordCount;
+use matmech::release::records::{DEFAULT_MAX_RECORDS, RecordCount};
 
 /// Arguments of `matmech answer`.
 #[derive(Debug, Args)]
@@ -38,6 +38,14 @@ pub(super) struct AnswerCommand {
     /// Needs the measurements of a mechanism that fits a model.
     #[arg(long, value_name = "N|auto")]
     records: Option<RecordCount>,
+    /// Maximum number of synthetic records, also of `auto`
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = DEFAULT_MAX_RECORDS,
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    max_records: u32,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
@@ -45,6 +53,8 @@ pub(super) struct AnswerCommand {
 
 impl AnswerCommand {
     pub(super) fn run(&self) -> anyhow::Result<()> {
+        let maximum = |count: RecordCount| count.with_maximum(self.max_records);
+        let records = self.records.map(maximum).transpose()?;
         let answer = Answer {
             measurements: self.measurements.clone(),
             workload: self.workload.clone().map(Source::File),
@@ -52,7 +62,7 @@ impl AnswerCommand {
             adjust: self.adjust,
             statement: self.statement,
             report: self.report,
-            records: self.records,
+            records,
         };
         let report = answer.run(&Bars::default())?;
         output::write(&report, self.json, |out: &mut dyn Write, report| {

@@ -11,7 +11,7 @@ use crate::durable;
 use crate::error::{Error, Result};
 use crate::release::records::{self, RecordCount};
 use crate::release::staged::{self, StagedMarginals, StagedMeasurements, StagedStatement};
-use crate::release::{self, Estimates, Measurements, adjust, answers};
+use crate::release::{self, Estimates, Inputs, Measurements, adjust, answers};
 use crate::schema::Schema;
 use crate::workload::GroupedWorkload;
 
@@ -48,8 +48,9 @@ impl Answer {
     /// A file that exists or cannot be written, damaged measurements, or queries that they do not
     /// answer.
     pub fn run(&self, steps: &dyn Steps) -> Result<AnswerReport> {
-        let next_to = |name: &str| NewFile::at(self.out.with_file_name(name));
-        let table = NewFile::at(self.out.clone())?;
+        let folder = NewFiles::next_to(&self.out)?;
+        let table = folder.file(&self.out)?;
+        let next_to = |name: &str| folder.file(&self.out.with_file_name(name));
         let adjusted = self.adjust.then(|| next_to("adjusted.csv")).transpose()?;
         let names = ["statement.json", "statement.md"];
         let statements = names.iter().filter(|_| self.statement).map(|name| next_to(name));
@@ -57,17 +58,13 @@ impl Answer {
         let report = self.report.then(|| next_to("report.html")).transpose()?;
         let records = self.records.is_some().then(|| next_to("records.csv")).transpose()?;
         let outputs = Outputs { table, adjusted, statements, report, records };
+        outputs.check_names()?;
         let workload = match StagedMeasurements::is_at(&self.measurements) {
             true => self.staged(&outputs, steps)?,
             false => self.unbiased(&outputs, steps)?,
         };
-        let Outputs { table, adjusted, statements, report, records } = outputs;
-        let mut written = Vec::new();
-        let files = [table].into_iter().chain(adjusted).chain(records);
-        for file in files.chain(statements).chain(report) {
-            written.push(file.path.display().to_string());
-            file.finish()?;
-        }
+        let written = outputs.all().map(|file| file.path.display().to_string()).collect();
+        outputs.all().try_for_each(NewFile::finish)?;
         Ok(AnswerReport {
             queries: workload.count().to_string(),
             groups: workload.groups().len(),
@@ -78,10 +75,15 @@ impl Answer {
     }
 
     /// Returns the workload to answer: that of the command, or that of the release.
-    fn workload(&self, schema: &Schema, released: &str) -> Result<GroupedWorkload> {
+    fn workload(
+        &self,
+        schema: &Schema,
+        released: &str,
+        inputs: &Inputs,
+    ) -> Result<GroupedWorkload> {
         let workload = match &self.workload {
             Some(source) => source.read(schema)?.0,
-            None => target::from_text(schema, released)?,
+            None => target::from_release(schema, released, inputs)?,
         };
         check_count(&workload)?;
         Ok(workload)
@@ -98,7 +100,7 @@ impl Answer {
             ));
         }
         let measured = StagedMeasurements::read(&self.measurements)?;
-        let workload = self.workload(&measured.schema, measured.statement.workload())?;
+        let workload = self.workload(&measured.schema, measured.statement.workload(), &measured.inputs)?;
         let marginals = StagedMarginals::of(measured)?;
         with_parts(steps, "answers", workload.groups().len(), |progress| {
             staged::answers::write(&outputs.table.partial, &marginals, &workload, progress)
@@ -126,7 +128,7 @@ impl Answer {
             records::refuse_without_model()?;
         }
         let measured = Measurements::read(&self.measurements)?;
-        let workload = self.workload(&measured.schema, measured.statement.workload())?;
+        let workload = self.workload(&measured.schema, measured.statement.workload(), &measured.inputs)?;
         let estimates = Estimates::of(&measured)?;
         estimates.check_answers(&workload)?;
         if self.adjust {
@@ -168,40 +170,98 @@ struct Outputs {
     records: Option<NewFile>,
 }
 
-/// An output file that has a temporary name until it is complete.
+impl Outputs {
+    fn all(&self) -> impl Iterator<Item = &NewFile> {
+        std::iter::once(&self.table)
+            .chain(&self.adjusted)
+            .chain(&self.records)
+            .chain(&self.statements)
+            .chain(&self.report)
+    }
+
+    /// Refuses a table with the name of another file.
+    fn check_names(&self) -> Result<()> {
+        let mut seen = std::collections::HashSet::new();
+        match self.all().find(|file| !seen.insert(&file.path)) {
+            None => Ok(()),
+            Some(file) => Err(Error::bad_input(
+                "option --out",
+                "another name than those of the other files to write",
+                file.path.display().to_string(),
+                "choose another name for the table, such as more.csv",
+            )),
+        }
+    }
+}
+
+/// A new folder next to the table, in which files are written before they get their names.
+///
+/// Creating a folder fails if its name is taken, also by a symbolic link. It is removed at the end,
+/// with what an error left in it.
+struct NewFiles {
+    path: PathBuf,
+}
+
+impl NewFiles {
+    fn next_to(out: &Path) -> Result<Self> {
+        let Some(name) = out.file_name() else {
+            let what = out.display().to_string();
+            let remedy = "use the name of a file that does not exist";
+            return Err(Error::bad_input(what, "the name of a file", "none", remedy));
+        };
+        let mut name = name.to_os_string();
+        name.push(".partial");
+        let path = out.with_file_name(name);
+        let remedy = "use a folder that can be written; remove the .partial folder of an \
+                      interrupted run";
+        std::fs::create_dir(&path).map_err(|e| Error::io(&path, "creating the folder", e, remedy))?;
+        Ok(NewFiles { path })
+    }
+
+    fn file(&self, path: &Path) -> Result<NewFile> {
+        check_new(path)?;
+        let partial = self.path.join(path.file_name().unwrap_or_default());
+        Ok(NewFile { path: path.to_path_buf(), partial })
+    }
+}
+
+impl Drop for NewFiles {
+    fn drop(&mut self) {
+        // What cannot be removed does no harm: the folder has published values only.
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+fn check_new(path: &Path) -> Result<()> {
+    // `exists` is false for a broken symbolic link.
+    if std::fs::symlink_metadata(path).is_err() {
+        return Ok(());
+    }
+    Err(Error::bad_input(
+        path.display().to_string(),
+        "the name of a new file",
+        "an existing file",
+        "choose an --out in a folder that has none of the files to write",
+    ))
+}
+
+/// An output file that gets its name when all files are complete.
 struct NewFile {
     path: PathBuf,
     partial: PathBuf,
 }
 
 impl NewFile {
-    fn at(path: PathBuf) -> Result<Self> {
-        // `exists` is false for a broken symbolic link.
-        if std::fs::symlink_metadata(&path).is_ok() {
-            let remedy = "choose an --out in a folder that has none of the files to write";
-            return Err(Error::bad_input(
-                path.display().to_string(),
-                "the name of a new file",
-                "an existing file",
-                remedy,
-            ));
-        }
-        let mut name = path.file_name().unwrap_or_default().to_os_string();
-        name.push(".partial");
-        let partial = path.with_file_name(name);
-        Ok(NewFile { path, partial })
-    }
-
     fn write(&self, text: &str) -> Result<()> {
         durable::write(&self.partial, text)
             .map_err(|e| Error::io(&self.partial, "writing", e, REMEDY))
     }
 
     /// Renames the file to its final name.
-    fn finish(self) -> Result<()> {
-        let NewFile { path, partial } = self;
-        let renamed =
-            std::fs::rename(&partial, &path).and_then(|()| durable::sync_parent(Path::new(&path)));
-        renamed.map_err(|e| Error::io(&partial, "renaming", e, REMEDY))
+    fn finish(&self) -> Result<()> {
+        check_new(&self.path)?;
+        let renamed = std::fs::rename(&self.partial, &self.path)
+            .and_then(|()| durable::sync_parent(&self.path));
+        renamed.map_err(|e| Error::io(&self.partial, "renaming", e, REMEDY))
     }
 }

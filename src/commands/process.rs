@@ -11,6 +11,17 @@ pub fn peak_mb() -> Option<f64> {
     Some((kib * 1024) as f64 / 1e6)
 }
 
+/// Returns the memory of the machine in MB (10⁶ bytes), or the limit of the control group if that
+/// is smaller. `None` without `/proc` (macOS).
+pub fn memory_mb() -> Option<f64> {
+    let info = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = info.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    let limit = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
+    let limit = limit.and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(u64::MAX);
+    Some((kib * 1024).min(limit) as f64 / 1e6)
+}
+
 #[cfg(test)]
 mod tests {
     #[cfg(target_os = "linux")]

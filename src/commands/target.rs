@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::release::Inputs;
 use crate::schema::{Schema, read_text};
 use crate::workload::{Family, GroupFamily, GroupedWorkload, QueryGroup};
 
@@ -89,13 +90,13 @@ pub fn from_file(schema: &Schema, path: &Path) -> Result<(GroupedWorkload, Strin
     Ok((checked(workload)?, text))
 }
 
-/// Returns the workload in the statement of a release. Paths of matrix files are relative to the
-/// current folder.
+/// Returns the workload in the statement of a release, with the matrices stored with it.
 ///
 /// # Errors
 /// As [`from_file`].
-pub fn from_text(schema: &Schema, text: &str) -> Result<GroupedWorkload> {
-    checked(GroupedWorkload::from_toml(schema, text, "workload of the release", Path::new(""))?)
+pub fn from_release(schema: &Schema, text: &str, inputs: &Inputs) -> Result<GroupedWorkload> {
+    let (origin, source) = ("workload of the release", inputs.matrices());
+    checked(GroupedWorkload::from_toml_with(schema, text, origin, &source)?)
 }
 
 fn checked(workload: GroupedWorkload) -> Result<GroupedWorkload> {

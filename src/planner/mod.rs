@@ -98,6 +98,13 @@ pub trait Planner: std::fmt::Debug + Send + Sync {
         Err(Error::bug("configuration of a planner", "a planner that takes options", call.text()))
     }
 
+    /// Returns the files that its options name.
+    ///
+    /// Default: none.
+    fn files(&self) -> Vec<&std::path::Path> {
+        Vec::new()
+    }
+
     /// Returns whether its plans are strategies for the residual subspaces.
     ///
     /// Then the lower bound of QuerySmasher holds for them, because it holds for all such

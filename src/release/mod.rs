@@ -46,7 +46,7 @@ mod statement;
 pub use estimates::Estimates;
 pub use integer_plan::{IntegerMeasurement, IntegerPlan};
 pub use ledger::{Balance, Ledger, LockWait, Reservation};
-pub use measurements::Measurements;
+pub use measurements::{Inputs, Measurements, Sources};
 pub use reach::Reach;
 pub use rounding::Precision;
 pub use run::run;

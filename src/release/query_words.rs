@@ -45,6 +45,10 @@ impl QueryWords {
             GroupQueries::Product(families) => {
                 let axis = |(family, &position): (&Family, &usize)| {
                     let size = schema.attributes()[position].size;
+                    if *family == Family::IDENTITY {
+                        let cells = 0..size;
+                        return Ok(cells.map(|cell| cells_in_words(schema, position, cell, cell)).collect());
+                    }
                     Ok(family.rows(&[size])?.map(|row| part(schema, position, &row)).collect())
                 };
                 Ok(QueryWords {
@@ -83,14 +87,8 @@ fn part(schema: &Schema, position: usize, row: &[f64]) -> Part {
         let weights = row.iter().map(|x| x.to_string()).collect::<Vec<_>>().join(" ");
         return Part { words: format!("{name} weighted"), bounds: format!("weights {weights}") };
     };
-    if chosen.len() == row.len() {
-        return Part { words: format!("any {name}"), bounds: format!("{first}-{last}") };
-    }
     if last - first + 1 == chosen.len() {
-        return Part {
-            words: between(schema, position, name, first, last),
-            bounds: format!("{first}-{last}"),
-        };
+        return cells_in_words(schema, position, first, last);
     }
     // The query is not one range of cells, such as a range that wraps around.
     let cells = chosen.iter().map(|cell| cell.to_string()).collect::<Vec<_>>().join(" ");
@@ -102,6 +100,16 @@ fn part(schema: &Schema, position: usize, row: &[f64]) -> Part {
         words: format!("{name} one of {}{rest}", named.join(", ")),
         bounds: format!("cells {cells}"),
     }
+}
+
+/// Describes the query that sums the cells `first` to `last`.
+fn cells_in_words(schema: &Schema, position: usize, first: usize, last: usize) -> Part {
+    let attribute = &schema.attributes()[position];
+    let words = match last + 1 - first == attribute.size {
+        true => format!("any {}", attribute.name),
+        false => between(schema, position, &attribute.name, first, last),
+    };
+    Part { words, bounds: format!("{first}-{last}") }
 }
 
 fn between(schema: &Schema, position: usize, name: &str, first: usize, last: usize) -> String {

@@ -19,16 +19,56 @@ use crate::workload::{GroupedWorkload, QueryGroup};
 /// The public seed of synthetic records.
 const SEED: u64 = 1;
 
-/// Maximum number of synthetic records.
-const MAX_RECORDS: f64 = u32::MAX as f64;
+/// The default of the maximum number of synthetic records.
+pub const DEFAULT_MAX_RECORDS: u32 = 100_000_000;
+
+/// Memory of a synthetic record per attribute, in bytes (measured).
+const BYTES_PER_VALUE: usize = 5;
 
 /// The number of synthetic records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordCount {
-    /// The released number of records, rounded; at least 1.
-    Auto,
+    /// The released number of records, rounded; at least 1, and at most a given number.
+    Released {
+        /// The maximum.
+        at_most: usize,
+    },
     /// A given number.
     Exactly(usize),
+}
+
+impl RecordCount {
+    /// Returns the count with a maximum.
+    ///
+    /// # Errors
+    /// A given number above the maximum, or the maximum 0.
+    pub fn with_maximum(self, max: u32) -> Result<Self> {
+        let refuse = |expected: String, found: usize| {
+            let remedy = "give a larger --max-records, or fewer --records";
+            Err(Error::bad_input("option --records", expected, found.to_string(), remedy))
+        };
+        match self {
+            _ if max == 0 => refuse("--max-records of at least 1".into(), 0),
+            RecordCount::Released { .. } => Ok(RecordCount::Released { at_most: max as usize }),
+            RecordCount::Exactly(count) if count > max as usize => {
+                refuse(format!("at most {max} records, as --max-records says"), count)
+            }
+            exactly => Ok(exactly),
+        }
+    }
+
+    /// Returns the memory for the records of a schema, if their number is known in advance.
+    pub fn bytes(self, schema: &Schema) -> usize {
+        match self {
+            RecordCount::Exactly(count) => count.saturating_mul(bytes_per_record(schema)),
+            RecordCount::Released { .. } => 0,
+        }
+    }
+}
+
+/// Returns the memory of a synthetic record of a schema.
+pub fn bytes_per_record(schema: &Schema) -> usize {
+    BYTES_PER_VALUE * schema.attributes().len()
 }
 
 impl FromStr for RecordCount {
@@ -37,7 +77,7 @@ impl FromStr for RecordCount {
     /// Reads `auto` or a number from 1 to 2³² − 1.
     fn from_str(text: &str) -> Result<Self> {
         if text == "auto" {
-            return Ok(RecordCount::Auto);
+            return Ok(RecordCount::Released { at_most: DEFAULT_MAX_RECORDS as usize });
         }
         match text.parse::<u32>() {
             Ok(count) if count > 0 => Ok(RecordCount::Exactly(count as usize)),
@@ -56,6 +96,9 @@ impl FromStr for RecordCount {
 pub struct SyntheticRecords {
     /// The number of records.
     count: usize,
+    /// Whether the released number of records is larger than the maximum, which `count` is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_limited: bool,
     /// The seed of ChaCha20; the model and the seed determine the records.
     seed: u64,
     /// Bounds of the L1 errors of the records' marginals; absent without a certificate.
@@ -104,10 +147,12 @@ impl SyntheticRecords {
             text(" "),
             code("records.csv"),
             text(format!(
-                " has {} records that follow the published estimates of all pairs of attributes. \
+                " has {} records{} that follow the published estimates of all pairs of attributes. \
                  They were computed from the published estimates with the public seed {} of \
                  ChaCha20 and describe no person. ",
-                self.count, self.seed
+                self.count,
+                if self.is_limited { ", the maximum that was asked for," } else { "" },
+                self.seed
             )),
         ]
         .into();
@@ -168,10 +213,13 @@ pub fn draw(
     model: &SoftIpf,
     count: RecordCount,
 ) -> Result<(Records, SyntheticRecords)> {
-    let count = match count {
-        RecordCount::Auto => model.total().round().clamp(1.0, MAX_RECORDS) as usize,
-        RecordCount::Exactly(count) => count,
+    let (count, is_limited) = match count {
+        RecordCount::Released { at_most } => {
+            let total = model.total().round();
+            (total.clamp(1.0, at_most as f64) as usize, total > at_most as f64)
+        }
+        RecordCount::Exactly(count) => (count, false),
     };
     let records = model.records(schema, count, &mut ChaCha20Rng::seed_from_u64(SEED))?;
-    Ok((records, SyntheticRecords { count, seed: SEED, errors: None }))
+    Ok((records, SyntheticRecords { count, is_limited, seed: SEED, errors: None }))
 }

@@ -2,7 +2,7 @@
 
 use super::integer_plan::{IntegerMeasurement, IntegerPlan};
 use super::ledger::Reservation;
-use super::measurements::Measurements;
+use super::measurements::{Measurements, Sources};
 use super::statement::Statement;
 use crate::access::{IntegerQuestion, ReleaseTable};
 use crate::data::{OpenTable, OutOfDomain, Records};
@@ -18,7 +18,7 @@ use crate::privacy::{ExactRho, OperatingSystemNoise};
 pub fn run(
     plan: &IntegerPlan,
     statement: Statement,
-    schema_text: &str,
+    sources: Sources<'_>,
     data: OpenTable,
     rule: OutOfDomain,
     reservation: &Reservation,
@@ -30,7 +30,7 @@ pub fn run(
         .iter()
         .fold(AttributeSet::EMPTY, |all, measurement| all.union(measurement.attributes));
     let records = data.read_private(plan.plan().schema(), rule, measured)?;
-    measure(plan, statement, schema_text, &records, reservation, OperatingSystemNoise::new())
+    measure(plan, statement, sources, &records, reservation, OperatingSystemNoise::new())
 }
 
 fn check(plan: &IntegerPlan, reservation: &Reservation) -> Result<()> {
@@ -62,7 +62,7 @@ pub(super) fn check_persons(data: &OpenTable, reservation: &Reservation) -> Resu
 pub(super) fn measure(
     plan: &IntegerPlan,
     statement: Statement,
-    schema_text: &str,
+    sources: Sources<'_>,
     records: &Records,
     reservation: &Reservation,
     noise: OperatingSystemNoise,
@@ -82,7 +82,8 @@ pub(super) fn measure(
     }
     Ok(Measurements {
         schema: plan.plan().schema().clone(),
-        schema_text: schema_text.to_owned(),
+        schema_text: sources.schema.to_owned(),
+        inputs: sources.inputs.clone(),
         statement,
         weights: plan.weights().to_vec(),
         unit: plan.unit(),

@@ -1,5 +1,7 @@
 //! A strategy of one Kronecker factor in integers, as measured by a release.
 
+use std::borrow::Cow;
+
 use ndarray::{Array2, Axis};
 use num_bigint::{BigInt, BigUint};
 use num_traits::{FromPrimitive, ToPrimitive};
@@ -18,8 +20,14 @@ const MAX_COMPARED: usize = 512;
 pub struct IntegerFactor {
     shape: Vec<usize>,
     weights: Vec<Vec<i64>>,
-    rows: Array2<i64>,
-    centred: bool,
+    rows: Rows,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Rows {
+    Dense(Array2<i64>),
+    /// `nI − J` of one attribute with the uniform measure, which is not stored.
+    CentredIdentity,
 }
 
 /// The extremes over all pairs of columns.
@@ -78,18 +86,15 @@ impl IntegerFactor {
                 );
             }
         }
-        let centred = shape.len() == 1
+        let is_centred_identity = shape.len() == 1
             && weights[0].iter().all(|p| *p == 1)
-            && rows
-                .indexed_iter()
-                .all(|((i, j), x)| *x == if i == j { cells as i64 - 1 } else { -1 })
-            && rows.nrows() == cells;
-        Ok(IntegerFactor {
-            shape: shape.to_vec(),
-            weights,
-            rows: rows.as_standard_layout().into_owned(),
-            centred,
-        })
+            && rows.nrows() == cells
+            && rows.indexed_iter().all(|((i, j), x)| *x == centred(cells, i, j));
+        let rows = match is_centred_identity {
+            true => Rows::CentredIdentity,
+            false => Rows::Dense(rows.as_standard_layout().into_owned()),
+        };
+        Ok(IntegerFactor { shape: shape.to_vec(), weights, rows })
     }
 
     /// Creates a factor from integer rows, centred so that they annihilate the measure.
@@ -142,15 +147,18 @@ impl IntegerFactor {
         Self::new(shape, weights, rows)
     }
 
-    /// Creates `nI − J` for the uniform measure, the strategy of interchangeable cells.
+    /// Creates `nI − J` for the uniform measure, the strategy of interchangeable cells. O(n).
     ///
     /// # Errors
     /// `n` is 0.
     pub fn centred_identity(n: usize) -> Result<Self> {
-        // For n = 2 the second row is the negative of the first.
-        let count = if n == 2 { 1 } else { n };
-        let entry = |(i, j): (usize, usize)| if i == j { n as i64 - 1 } else { -1 };
-        Self::new(&[n], vec![vec![1; n]], Array2::from_shape_fn((count, n), entry))
+        if n < 3 {
+            // For n = 2 the second row is the negative of the first.
+            let rows = Array2::from_shape_fn((1, n), |(i, j)| centred(n, i, j));
+            return Self::new(&[n], vec![vec![1; n]], rows);
+        }
+        let rows = Rows::CentredIdentity;
+        Ok(IntegerFactor { shape: vec![n], weights: vec![vec![1; n]], rows })
     }
 
     /// Creates a factor over no attributes: a positive number that scales the answers and their
@@ -177,40 +185,77 @@ impl IntegerFactor {
         &self.weights
     }
 
-    /// Returns B.
-    pub fn rows(&self) -> &Array2<i64> {
-        &self.rows
+    /// Returns the number of cells: the length of the rows of B.
+    pub fn cells(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Returns the number of rows of B.
+    pub fn row_count(&self) -> usize {
+        match &self.rows {
+            Rows::Dense(rows) => rows.nrows(),
+            Rows::CentredIdentity => self.cells(),
+        }
+    }
+
+    /// Returns B. O(rows · cells) if B is `nI − J`, which is not stored.
+    pub fn rows(&self) -> Cow<'_, Array2<i64>> {
+        let n = self.cells();
+        match &self.rows {
+            Rows::Dense(rows) => Cow::Borrowed(rows),
+            Rows::CentredIdentity => {
+                Cow::Owned(Array2::from_shape_fn((n, n), |(i, j)| centred(n, i, j)))
+            }
+        }
+    }
+
+    /// Returns whether B is `nI − J` for n ≥ 3 values of one attribute with the uniform measure.
+    pub fn is_centred_identity(&self) -> bool {
+        self.rows == Rows::CentredIdentity
+    }
+
+    /// Returns the number of a factor over no attributes; 1 for other factors.
+    pub fn number(&self) -> i64 {
+        match &self.rows {
+            Rows::Dense(rows) if self.is_scalar() => rows[[0, 0]],
+            _ => 1,
+        }
     }
 
     /// Returns an upper bound on the answers and their partial sums, per record.
     pub(super) fn bound(&self) -> u64 {
-        let largest = self.rows.iter().map(|x| x.unsigned_abs()).max().unwrap_or(0);
-        if self.centred { 2 * self.rows.nrows() as u64 } else { largest }
+        match &self.rows {
+            Rows::Dense(rows) => rows.iter().map(|x| x.unsigned_abs()).max().unwrap_or(0),
+            Rows::CentredIdentity => 2 * self.cells() as u64,
+        }
     }
 
     /// Returns `max_c Σ_r B_rc²`.
     pub fn squared_sensitivity(&self) -> BigUint {
-        self.rows
-            .columns()
-            .into_iter()
-            .map(|column| product(column, column).magnitude().clone())
-            .max()
-            .unwrap_or_default()
+        match &self.rows {
+            Rows::Dense(_) => self.squared_columns().into_iter().max().unwrap_or_default(),
+            Rows::CentredIdentity => centred_square(self.cells()),
+        }
     }
 
     /// Returns the squared norms of all columns.
     pub(super) fn squared_columns(&self) -> Vec<BigUint> {
-        let columns = self.rows.columns().into_iter();
-        columns.map(|column| product(column, column).magnitude().clone()).collect()
+        match &self.rows {
+            Rows::Dense(rows) => {
+                let columns = rows.columns().into_iter();
+                columns.map(|column| product(column, column).magnitude().clone()).collect()
+            }
+            Rows::CentredIdentity => vec![centred_square(self.cells()); self.cells()],
+        }
     }
 
     /// Returns BᵀB. O(rows · cells²).
     pub(super) fn gram(&self) -> Array2<BigInt> {
-        let cells = self.rows.ncols();
+        let (cells, rows) = (self.cells(), self.rows());
         let mut gram = Array2::from_elem((cells, cells), BigInt::ZERO);
         for a in 0..cells {
             for b in 0..=a {
-                let entry = product(self.rows.column(a), self.rows.column(b));
+                let entry = product(rows.column(a), rows.column(b));
                 gram[[b, a]] = entry.clone();
                 gram[[a, b]] = entry;
             }
@@ -221,13 +266,24 @@ impl IntegerFactor {
     /// Returns the extremes over all pairs of columns.
     ///
     /// Up to 512 cells they are exact. For more cells the Gram matrix is computed in double
-    /// precision, and the smallest entry minus its rounding error is a lower bound.
+    /// precision, and the smallest entry minus its rounding error is a lower bound. Those of `nI − J`
+    /// are always exact: its Gram matrix is n(nI − J).
     pub(super) fn column_pairs(&self) -> ColumnPairs {
-        let (count, cells) = self.rows.dim();
+        let (count, cells) = (self.row_count(), self.cells());
+        let rows = match &self.rows {
+            Rows::Dense(rows) => rows,
+            Rows::CentredIdentity => {
+                return ColumnPairs {
+                    min_product: -BigInt::from(cells),
+                    max_squared_distance: Some(BigUint::from(cells).pow(2) * 2u32),
+                    equal_norms: true,
+                };
+            }
+        };
         if cells > MAX_COMPARED {
             // The error of every entry is at most rows + 4 roundings of max_square.
             let max_square = self.squared_sensitivity().to_f64().unwrap_or(f64::INFINITY);
-            let gram = matmech_linalg::gram_of(self.rows.mapv(|x| x as f64).view());
+            let gram = matmech_linalg::gram_of(rows.mapv(|x| x as f64).view());
             let min_product = gram.iter().copied().fold(max_square, f64::min);
             let lower = min_product - (count as f64 + 4.0) * f64::EPSILON * max_square;
             let min_product = BigInt::from_f64(lower.floor())
@@ -254,10 +310,10 @@ impl IntegerFactor {
     ///
     /// The array has blocks of cells, each cell with `inner` numbers.
     pub(super) fn apply(&self, values: &[i128], inner: usize) -> Vec<i128> {
-        let (count, cells) = self.rows.dim();
+        let (count, cells) = (self.row_count(), self.cells());
         let mut out = Vec::with_capacity(values.len() / cells * count);
         for block in values.chunks_exact(cells * inner) {
-            if self.centred {
+            let Rows::Dense(rows) = &self.rows else {
                 let mut sums = vec![0; inner];
                 for slice in block.chunks_exact(inner) {
                     sums.iter_mut().zip(slice).for_each(|(sum, x)| *sum += x);
@@ -267,8 +323,8 @@ impl IntegerFactor {
                 };
                 block.chunks_exact(inner).for_each(|slice| out.extend(centred(slice)));
                 continue;
-            }
-            for row in self.rows.rows() {
+            };
+            for row in rows.rows() {
                 let start = out.len();
                 out.resize(start + inner, 0);
                 for (weight, slice) in
@@ -288,19 +344,32 @@ impl IntegerFactor {
     /// All rows are zero.
     pub fn real(&self) -> Result<StrategyFactor> {
         let scale = self.scale();
-        StrategyFactor::from_queries(&self.shape, self.rows.mapv(|x| x as f64 / scale))
+        StrategyFactor::from_queries(&self.shape, self.rows().mapv(|x| x as f64 / scale))
     }
 
     /// Returns the L2 sensitivity rounded up; [`IntegerFactor::real`] divides by it.
     pub(super) fn scale(&self) -> f64 {
         let column =
             |c: ndarray::ArrayView1<'_, i64>| c.iter().map(|x| (*x as f64).powi(2)).sum::<f64>();
-        let max = self.rows.axis_iter(Axis(1)).map(column).fold(0.0, f64::max);
+        let max = match &self.rows {
+            Rows::Dense(rows) => rows.axis_iter(Axis(1)).map(column).fold(0.0, f64::max),
+            Rows::CentredIdentity => self.cells() as f64 * (self.cells() as f64 - 1.0),
+        };
         if self.is_scalar() {
             return max.sqrt();
         }
         max.sqrt() * (1.0 + 4.0 * f64::EPSILON)
     }
+}
+
+/// Returns an entry of `nI − J`.
+fn centred(n: usize, row: usize, column: usize) -> i64 {
+    if row == column { n as i64 - 1 } else { -1 }
+}
+
+/// Returns n(n − 1), the squared norm of a column of `nI − J`.
+fn centred_square(n: usize) -> BigUint {
+    BigUint::from(n) * BigUint::from(n - 1)
 }
 
 fn gcd(a: u64, b: u64) -> u64 {

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::matrices::{Matrices, MatrixSource};
 use super::groups::{GroupFamily, GroupedWorkload, attribute_sets, groups_of};
 use super::query_group::{GroupQueries, QueryGroup};
 use super::{Family, QueryCount};
@@ -54,17 +55,35 @@ impl GroupedWorkload {
     /// # Errors
     /// Invalid TOML, unknown keys or families, or groups that do not fit the schema.
     pub fn from_toml(schema: &Schema, text: &str, origin: &str, folder: &Path) -> Result<Self> {
+        Self::from_toml_with(schema, text, origin, &MatrixSource::folder(folder))
+    }
+
+    /// [`GroupedWorkload::from_toml`] with the matrices of a source.
+    ///
+    /// # Errors
+    /// As [`GroupedWorkload::from_toml`].
+    pub fn from_toml_with(
+        schema: &Schema,
+        text: &str,
+        origin: &str,
+        source: &MatrixSource<'_>,
+    ) -> Result<Self> {
         let file: WorkloadFile = toml::from_str(text).map_err(|e| {
             let expected = "a workload: [[queries]] tables with a family and either \
                             attributes = […] or ways = […]";
             Error::toml(origin, text, expected, &e)
         })?;
-        let mut groups: Vec<QueryGroup> = Vec::new();
+        let (mut groups, mut matrices) = (Vec::new(), Matrices::default());
         for (k, entry) in file.queries.iter().enumerate() {
             let what = format!("{origin}, [[queries]] number {}", k + 1);
-            groups.extend(entry.groups(schema, &what, folder).map_err(|e| e.located(&what))?);
+            let family = entry.family(&what, source).map_err(|e| e.located(&what))?;
+            if let (GroupFamily::Matrix(matrix), Some(name)) = (&family, &entry.file) {
+                matrices.insert(name.clone(), matrix.clone());
+            }
+            groups.extend(entry.groups(schema, &what, &family).map_err(|e| e.located(&what))?);
         }
-        Self::new(schema.clone(), groups).map_err(|e| e.located(origin))
+        let workload = Self::new(schema.clone(), groups).map_err(|e| e.located(origin))?;
+        Ok(workload.with_matrices(matrices))
     }
 
     /// Reads a workload file.
@@ -84,7 +103,12 @@ impl GroupedWorkload {
 
 impl Entry {
     /// Expands the entry to groups.
-    fn groups(&self, schema: &Schema, what: &str, folder: &Path) -> Result<Vec<QueryGroup>> {
+    fn groups(
+        &self,
+        schema: &Schema,
+        what: &str,
+        family: &GroupFamily,
+    ) -> Result<Vec<QueryGroup>> {
         let refuse = |expected: &str, found: &str, remedy: &str| {
             Err(Error::bad_input(what, expected, found, remedy))
         };
@@ -117,8 +141,7 @@ impl Entry {
             (_, Some(weights)) => weights.clone(),
             (weight, None) => vec![weight.unwrap_or(1.0)],
         };
-        let family = self.family(what, folder)?;
-        let groups = groups_of(schema, &family, &sets, &weights)?;
+        let groups = groups_of(schema, family, &sets, &weights)?;
         match &self.query_weights {
             None => Ok(groups),
             Some(query_weights) => groups
@@ -149,7 +172,7 @@ impl Entry {
         AttributeSet::from_positions(&positions)
     }
 
-    fn family(&self, what: &str, folder: &Path) -> Result<GroupFamily> {
+    fn family(&self, what: &str, source: &MatrixSource<'_>) -> Result<GroupFamily> {
         let random_keys =
             self.seed.is_some() || self.probability.is_some() || self.queries_per_cell.is_some();
         let misplaced = |key: &str, family: &str| {
@@ -182,7 +205,7 @@ impl Entry {
                         "add file = \"W.npy\" (or .csv), one row per query",
                     ));
                 };
-                GroupFamily::Matrix(Arc::new(crate::matrix_file::read(&folder.join(file))?))
+                GroupFamily::Matrix(source.matrix(file)?)
             }
             name => match Family::named(name) {
                 Some(family) if family.arity() == 1 => GroupFamily::Product(family),

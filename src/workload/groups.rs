@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ndarray::Array2;
 
+use super::matrices::Matrices;
 use super::joint::{JointQueries, RandomRows};
 use super::query_group::{QueryGroup, check_ordered, checked, refuse};
 use super::{Family, QueryCount};
@@ -52,6 +53,8 @@ impl GroupFamily {
 pub struct GroupedWorkload {
     schema: Schema,
     groups: Vec<QueryGroup>,
+    /// The matrices that its file names.
+    matrices: Matrices,
 }
 
 impl GroupedWorkload {
@@ -68,7 +71,19 @@ impl GroupedWorkload {
                 "add a [[queries]] table with a family and `attributes` or `ways`",
             ));
         }
-        Ok(GroupedWorkload { schema, groups })
+        Ok(GroupedWorkload { schema, groups, matrices: Matrices::default() })
+    }
+
+    /// Adds the matrices that its file names.
+    #[must_use]
+    pub(super) fn with_matrices(mut self, matrices: Matrices) -> Self {
+        self.matrices = matrices;
+        self
+    }
+
+    /// Returns the matrices that its file names.
+    pub fn matrices(&self) -> &Matrices {
+        &self.matrices
     }
 
     /// Creates the groups of one family on all k-way sets of attributes, for each k in `ways`, with

@@ -173,6 +173,35 @@ impl QueryGroup {
         }
     }
 
+    /// Returns the largest absolute weight of every query, and whether all weights of all queries are
+    /// −1, 0 or 1. O(queries) for products, otherwise O(queries · cells).
+    ///
+    /// # Errors
+    /// A family that cannot be enumerated.
+    pub fn largest_weights(&self) -> Result<(Vec<f64>, bool)> {
+        let mut are_signs = true;
+        let mut largest = |row: Vec<f64>| {
+            are_signs &= row.iter().all(|x| [-1.0, 0.0, 1.0].contains(x));
+            row.iter().fold(0.0f64, |largest, x| largest.max(x.abs()))
+        };
+        let weights = match &self.queries {
+            GroupQueries::Joint(joint) => joint.rows()?.map(largest).collect(),
+            GroupQueries::Product(families) => {
+                let mut products = vec![1.0];
+                for (family, size) in families.iter().zip(&self.sizes) {
+                    let of_axis: Vec<f64> = match *family == Family::IDENTITY {
+                        true => vec![1.0; *size],
+                        false => family.rows(&[*size])?.map(&mut largest).collect(),
+                    };
+                    let product = |a: &f64| of_axis.iter().map(move |b| a * b).collect::<Vec<_>>();
+                    products = products.iter().flat_map(product).collect();
+                }
+                products
+            }
+        };
+        Ok((weights, are_signs))
+    }
+
     /// Iterates over the queries, each over the row-major cells of the group's attributes.
     ///
     /// For products the queries of the last attribute vary fastest. Memory: the queries of every

@@ -2,6 +2,7 @@
 #![cfg(feature = "cli")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test must stop at the first failure")]
 
+mod inputs;
 mod ledger_under_stress;
 mod mistakes;
 mod neighbours;

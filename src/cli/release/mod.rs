@@ -21,7 +21,7 @@ use matmech::commands::data::Data;
 use matmech::commands::release::{Files, Release};
 use matmech::data::OutOfDomain;
 use matmech::release::LockWait;
-use matmech::release::records::{self, RecordCount};
+use matmech::release::records::{self, DEFAULT_MAX_RECORDS, RecordCount};
 use matmech::schema::SchemaSource;
 
 /// Arguments of `matmech release`.
@@ -88,6 +88,14 @@ pub(super) struct ReleaseCommand {
     /// Needs a mechanism that fits a model.
     #[arg(long, value_name = "N|auto")]
     records: Option<RecordCount>,
+    /// Maximum number of synthetic records, also of `auto`
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = DEFAULT_MAX_RECORDS,
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    max_records: u32,
     /// Print expected errors, time and memory; read no data, charge no ledger, write nothing
     #[arg(long)]
     dry_run: bool,
@@ -135,6 +143,8 @@ impl ReleaseCommand {
             }),
             _ => anyhow::bail!("give --data, --ledger and --out, or --dry-run"),
         };
+        let maximum = |count: RecordCount| count.with_maximum(self.max_records);
+        let records = self.records.map(maximum).transpose()?;
         let release = Release {
             schema: SchemaSource::File(self.schema.clone()),
             target: self.target.source(),
@@ -149,7 +159,7 @@ impl ReleaseCommand {
             out_of_domain: self.out_of_domain,
             waiting: self.waiting.waiting(),
             adjust: self.adjust,
-            records: self.records,
+            records,
             files,
         };
         output::write(&release.run(&Bars::default())?, self.json, report::print)

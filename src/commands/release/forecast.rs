@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use crate::domain::AttributeSet;
 use crate::privacy::OperatingSystemNoise;
 use crate::release::IntegerPlan;
+use crate::release::records::RecordCount;
 use crate::release::staged::StagedPlan;
 use crate::workload::{GroupQueries, GroupedWorkload, QueryCount, QueryGroup};
 
@@ -31,14 +32,33 @@ const BYTES_PER_ANSWER: f64 = 56.0;
 /// Memory per description of a query on one attribute.
 const BYTES_PER_NAME: f64 = 130.0;
 
-/// Memory per cell of a published marginal of a staged release: evidence, estimate and units.
-const BYTES_PER_PUBLISHED_CELL: f64 = 90.0;
+/// Memory of a staged release (measured): of an idle process, per cell of a published marginal, per
+/// noisy integer, per question, and of the model per MB (2²⁰ bytes) of its cliques.
+const STAGED_BASE_MB: f64 = 20.0;
+const BYTES_PER_PUBLISHED_CELL: f64 = 60.0;
+const BYTES_PER_STAGED_INTEGER: f64 = 8.0;
+const BYTES_PER_QUESTION: f64 = 800.0;
+const MB_PER_MB_OF_MODEL: f64 = 4.5;
 
-/// Memory per noisy integer of a staged release.
-const BYTES_PER_STAGED_INTEGER: f64 = 16.0;
-
-/// Memory of the model of a staged release, per MB of its cliques.
-const MB_PER_MB_OF_MODEL: f64 = 8.0;
+/// Refuses a release that needs more memory than the machine has.
+///
+/// # Errors
+/// An expected peak above the memory of the machine.
+pub(super) fn check_memory(expected_mb: f64) -> crate::error::Result<()> {
+    let Some(available) = crate::commands::process::memory_mb() else { return Ok(()) };
+    if expected_mb <= available {
+        return Ok(());
+    }
+    Err(crate::error::Error::too_large(
+        "release",
+        "MB of memory",
+        available.floor(),
+        expected_mb.ceil(),
+        "use marginals of fewer attributes, give the attributes fewer values (wider bins), use a \
+         smaller model (max-mb) or fewer --records, or a machine with more memory; nothing was \
+         read or spent",
+    ))
+}
 
 #[derive(Debug)]
 pub(super) struct Forecast {
@@ -93,16 +113,18 @@ pub(super) struct StagedForecast {
 
 impl StagedForecast {
     /// Forecasts a staged release from its plan, before data is opened.
-    pub(super) fn of(plan: &StagedPlan) -> Self {
+    pub(super) fn of(plan: &StagedPlan, records: Option<RecordCount>) -> Self {
         let (max_questions, max_integers) = plan.max_measured();
         let published_cells = plan.published_cells();
-        let bytes =
-            BYTES_PER_PUBLISHED_CELL * published_cells + BYTES_PER_STAGED_INTEGER * max_integers;
+        let bytes = BYTES_PER_PUBLISHED_CELL * published_cells
+            + BYTES_PER_STAGED_INTEGER * max_integers
+            + BYTES_PER_QUESTION * max_questions as f64
+            + records.map_or(0, |count| count.bytes(plan.schema())) as f64;
         StagedForecast {
             max_questions,
             max_integers,
             published_cells,
-            mb: BASE_MB + bytes / 1e6 + MB_PER_MB_OF_MODEL,
+            mb: STAGED_BASE_MB + bytes / 1e6 + MB_PER_MB_OF_MODEL * plan.model_mb(),
             bytes_per_record: bytes_per_record(&plan.schema().sizes(), plan.attributes()),
         }
     }
@@ -122,7 +144,7 @@ fn drawing(plan: &IntegerPlan) -> crate::error::Result<f64> {
 fn memory_mb(plan: &IntegerPlan, workload: &GroupedWorkload) -> f64 {
     let mut factors = HashMap::new();
     for factor in plan.measurements().iter().flat_map(|m| m.strategy.factors()) {
-        factors.insert(Arc::as_ptr(factor), factor.rows().ncols() as f64);
+        factors.insert(Arc::as_ptr(factor), factor.cells() as f64);
     }
     let strategies: f64 = factors.values().map(|cells| BYTES_PER_ENTRY * cells * cells).sum();
     let words = |group: &QueryGroup| match group.queries() {

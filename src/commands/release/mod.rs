@@ -25,7 +25,7 @@ use crate::planner;
 use crate::privacy::{Neighbours, PrivacyUnit, Rho};
 use crate::release::records::{self, RecordCount};
 use crate::release::{
-    self, Estimates, IntegerPlan, Ledger, LockWait, Reservation, Statement, Terms, adjust, answers,
+    self, Estimates, Inputs, IntegerPlan, Ledger, LockWait, Reservation, Sources, Statement, Terms, adjust, answers,
     run,
 };
 use crate::schema::{Schema, SchemaSource};
@@ -143,14 +143,17 @@ impl Release {
         let adjusted = self.adjust.then(|| adjust::DESCRIPTION.to_owned());
         let statement = Statement::of(&plan, terms, &schema_text, &workload_text, adjusted)?;
         let mut report = UnbiasedReport::of(&plan, &statement, &workload, planning)?;
+        forecast::check_memory(report.expected_mb)?;
         if self.files.is_none() {
             return Ok(ReleaseReport::Unbiased(report));
         }
         let expectation = report.expectation();
+        let inputs = Inputs::of(&workload, planner.files().first().copied())?;
+        let sources = Sources { schema: &schema_text, inputs: &inputs };
         self.spend((rho, unit), &schema, &expectation, steps, |spending| {
             let statement = statement.reserved(spending.ledger, spending.reservation);
             report.written(spending.out);
-            self.measure_and_write(&plan, &workload, (&schema_text, statement), spending, steps)
+            self.measure_and_write(&plan, &workload, (sources, statement), spending, steps)
         })?;
         Ok(ReleaseReport::Unbiased(report))
     }
@@ -223,12 +226,12 @@ impl Release {
         &self,
         plan: &IntegerPlan,
         workload: &GroupedWorkload,
-        (schema_text, statement): (&str, Statement),
+        (sources, statement): (Sources<'_>, Statement),
         Spending { data, reservation, folder, .. }: Spending<'_>,
         steps: &dyn Steps,
     ) -> Result<()> {
         let rule = self.out_of_domain;
-        let measured = run(plan, statement.clone(), schema_text, data, rule, reservation)?;
+        let measured = run(plan, statement.clone(), sources, data, rule, reservation)?;
         measured.write(&folder.subfolder("measurements")?)?;
         let estimates = Estimates::of(&measured)?;
         drop(measured);

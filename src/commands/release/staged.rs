@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::forecast::StagedForecast;
+use super::forecast::{StagedForecast, check_memory};
 use super::{Release, Spending, folder::Folder};
 use crate::commands::steps::{Steps, whole, with_parts};
 use crate::error::{Error, Result};
@@ -14,7 +14,7 @@ use crate::release::records::{self, RecordCount, SyntheticRecords};
 use crate::release::staged::{
     DEFAULT_CERTIFICATE_SHARE, StagedMarginals, StagedPlan, StagedStatement, answers, report, run,
 };
-use crate::release::{Terms, shortest};
+use crate::release::{Inputs, Sources, Terms, shortest};
 use crate::schema::Schema;
 use crate::workload::GroupedWorkload;
 
@@ -53,6 +53,9 @@ pub struct StagedReport {
     /// An upper estimate of the memory without records, and the additional memory per record.
     pub expected_mb: f64,
     pub expected_bytes_per_record: usize,
+    /// Additional memory per synthetic record of `auto`, whose number is not known in advance.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected_bytes_per_synthetic_record: Option<usize>,
     /// 95 % upper bounds of the mean L1 error of the marginals, after the release.
     pub mean_error_bound_95: Option<f64>,
     pub mean_error_bound_95_per_record: Option<f64>,
@@ -104,7 +107,7 @@ impl Release {
         let rule = terms.rule;
         let statement = StagedStatement::of(&plan, terms, queries.clone(), texts[0], texts[1])?;
         let (epsilon, delta) = statement.epsilon_and_delta();
-        let forecast = StagedForecast::of(&plan);
+        let forecast = StagedForecast::of(&plan, self.records);
         let mut report = StagedReport {
             mechanism: task.mechanism.to_owned(),
             queries,
@@ -122,12 +125,17 @@ impl Release {
             published_cells: forecast.published_cells,
             expected_mb: forecast.mb,
             expected_bytes_per_record: forecast.bytes_per_record,
+            expected_bytes_per_synthetic_record: match self.records {
+                Some(RecordCount::Released { .. }) => Some(records::bytes_per_record(schema)),
+                _ => None,
+            },
             mean_error_bound_95: None,
             mean_error_bound_95_per_record: None,
             synthetic: None,
             out: None,
         };
         drop(first);
+        check_memory(forecast.mb)?;
         if self.files.is_none() {
             return Ok(report);
         }
@@ -138,12 +146,14 @@ impl Release {
             forecast.bytes_per_record,
             shortest(rho.get())
         );
+        let inputs = Inputs::of(workload, None)?;
         self.spend((rho, unit), schema, &expectation, steps, |spending| {
             let Spending { ledger, reservation, data, folder, out } = spending;
             let statement = statement.reserved(ledger, reservation);
             let measurements = folder.subfolder("measurements")?;
+            let sources = Sources { schema: texts[0], inputs: &inputs };
             let marginals =
-                run(&plan, statement, texts[0], data, rule, reservation, &measurements)?;
+                run(&plan, statement, sources, data, rule, reservation, &measurements)?;
             report.synthetic = write(folder, &marginals, workload, self.records, steps)?;
             report.mean_error_bound_95 = marginals.bounds().map(|bounds| bounds.mean);
             report.mean_error_bound_95_per_record =

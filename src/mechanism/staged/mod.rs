@@ -35,6 +35,12 @@ use crate::workload::GroupedWorkload;
 /// Maximum number of stages.
 const MAX_STAGES: usize = 100;
 
+/// The minimum share of a stage in the budget of all stages.
+const MIN_STAGE_SHARE: f64 = 1e-9;
+
+/// The maximum of other options.
+const MAX_NUMBER: f64 = 1e9;
+
 /// The mechanism `staged`.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -75,26 +81,60 @@ impl Staged {
     /// Returns the settings if they are within the limits of the options.
     ///
     /// # Errors
-    /// Settings that no options give, as in an edited file.
+    /// Shares of the first measurements that leave nothing for the stages, a stage with a share
+    /// below 10⁻⁹ of the others, or numbers beyond the limits of the options.
     pub(crate) fn checked(self) -> Result<Self> {
         let Shares { total, singles, pairs, larger } = self.shares;
-        let is_positive = |x: f64| x > 0.0 && x.is_finite();
-        let fits = [total, singles, pairs, larger].iter().all(|x| (0.0..1.0).contains(x))
-            && (1..=MAX_STAGES).contains(&self.stages)
-            && is_positive(self.ratio)
-            && is_positive(self.pseudo_observations)
-            && self.max_mb.is_none_or(|mb| mb >= 0.0 && mb.is_finite())
-            && self.switch >= 0.0
-            && self.threshold.is_finite();
-        if fits {
-            return Ok(self);
+        let refuse = |expected: String, found: String, remedy: &str| {
+            Err(Error::bad_input("options of the mechanism `staged`", expected, found, remedy))
+        };
+        let shares = [total, singles, pairs, larger];
+        let sum: f64 = shares.iter().sum();
+        if shares.iter().any(|x| !(0.0..1.0).contains(x)) || sum >= 1.0 {
+            return refuse(
+                "shares total, singles, pairs and larger from 0 to 1 with a sum below 1".into(),
+                format!("{total}, {singles}, {pairs} and {larger}"),
+                "leave a share for the stages",
+            );
         }
-        Err(Error::bad_input(
-            "settings of the mechanism `staged`",
-            "settings within the limits of its options",
-            format!("{self:?}"),
-            "use the settings that the release wrote",
-        ))
+        let has_stages = (1..=MAX_STAGES).contains(&self.stages)
+            && self.ratio > 0.0
+            && self.smallest_share() >= MIN_STAGE_SHARE;
+        if !has_stages {
+            return refuse(
+                format!(
+                    "1 to {MAX_STAGES} stages and a ratio for which every stage has a share of at \
+                     least {MIN_STAGE_SHARE:e}"
+                ),
+                format!("{} stages with ratio {}", self.stages, self.ratio),
+                "use fewer stages or a ratio nearer to 1",
+            );
+        }
+        let is_within = |x: f64, low: f64| x >= low && x <= MAX_NUMBER;
+        let fits = is_within(self.pseudo_observations, f64::MIN_POSITIVE)
+            && self.max_mb.is_none_or(|mb| is_within(mb, 0.0))
+            && is_within(self.switch, 0.0)
+            && is_within(self.threshold, -MAX_NUMBER);
+        if !fits {
+            return refuse(
+                format!("numbers of at most {MAX_NUMBER:e}, not negative except threshold"),
+                format!("{self:?}"),
+                "use smaller numbers",
+            );
+        }
+        Ok(self)
+    }
+
+    /// Returns numbers proportional to the budgets of the stages: the powers of `ratio`.
+    fn stage_weights(&self) -> Vec<f64> {
+        (0..self.stages).map(|k| self.ratio.powi(k as i32)).collect()
+    }
+
+    /// Returns the smallest share of a stage in the budget of all stages; NaN if powers of `ratio`
+    /// are not finite.
+    fn smallest_share(&self) -> f64 {
+        let weights = self.stage_weights();
+        weights.iter().copied().fold(f64::INFINITY, f64::min) / weights.iter().sum::<f64>()
     }
 }
 
@@ -148,7 +188,7 @@ impl Mechanism for Staged {
             Some(_) => Some(max_mb(call, 1.0)?),
             None => self.max_mb,
         };
-        Ok(Box::new(Staged {
+        let configured = Staged {
             shares,
             stages: stages as usize,
             ratio: positive("ratio", self.ratio)?,
@@ -156,7 +196,8 @@ impl Mechanism for Staged {
             switch: call.number("switch", self.switch, "a number of at least 0", |x| x >= 0.0)?,
             threshold: call.number("threshold", self.threshold, "a number", |_| true)?,
             pseudo_observations: positive("pseudo-observations", self.pseudo_observations)?,
-        }))
+        };
+        Ok(Box::new(configured.checked()?))
     }
 
     fn as_staged(&self) -> Option<Staged> {

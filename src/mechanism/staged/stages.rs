@@ -98,8 +98,7 @@ impl Stages {
         };
         measure_list(0, &self.first, &mut known)?;
         let rest = self.rho - self.cost(&self.first);
-        let shares: Vec<f64> =
-            (0..self.settings.stages).map(|k| self.settings.ratio.powi(k as i32)).collect();
+        let shares = self.settings.stage_weights();
         let all: f64 = shares.iter().sum();
         let mut evidence = Vec::new();
         for (stage, share) in shares.iter().enumerate() {
@@ -184,12 +183,22 @@ impl Stages {
         self.residuals.get(&set).map_or(0.0, |residual| residual.price)
     }
 
+    /// Returns the maximum size of the model's cliques in MB of 2²⁰ bytes.
+    pub(crate) fn model_mb(&self) -> f64 {
+        let is_large = self.attributes.len() > MAX_ATTRIBUTES_OF_LARGE_MODEL;
+        self.settings.max_mb.unwrap_or(if is_large { 0.25 } else { 1.0 })
+    }
+
+    /// Returns the smallest budget of a stage after the first measurements.
+    pub(crate) fn smallest_budget(&self) -> f64 {
+        let rest = self.rho - self.cost(&self.first);
+        rest * self.settings.smallest_share()
+    }
+
     /// Returns the settings of a fit, with a share of the model's size.
     fn fit(&self, share: f64, sweeps: usize) -> LearnedFit {
-        let is_large = self.attributes.len() > MAX_ATTRIBUTES_OF_LARGE_MODEL;
-        let mb = self.settings.max_mb.unwrap_or(if is_large { 0.25 } else { 1.0 });
         LearnedFit {
-            cells: cells_of_mb(share * mb),
+            cells: cells_of_mb(share * self.model_mb()),
             sweeps,
             threshold: self.settings.threshold,
             pseudo_observations: self.settings.pseudo_observations,

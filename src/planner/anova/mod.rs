@@ -305,6 +305,13 @@ impl Planner for Anova {
         &["measure", "objective"]
     }
 
+    fn files(&self) -> Vec<&std::path::Path> {
+        match &self.measure {
+            MeasureChoice::File(path) => vec![path],
+            _ => Vec::new(),
+        }
+    }
+
     fn configured(&self, call: &Call<'_>) -> Result<Box<dyn Planner>> {
         let measure = match call.written("measure") {
             None | Some("optimised") => MeasureChoice::Optimised,

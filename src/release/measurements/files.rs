@@ -14,7 +14,7 @@ const SUMS: &str = "SHA256SUMS";
 /// Writes the contents of a file.
 pub(in crate::release) type WriteFile<'a> = &'a dyn Fn(&mut dyn Write) -> std::io::Result<()>;
 
-/// Writes files to an existing folder and syncs them to the disk.
+/// Writes files, some of them given by their bytes, to an existing folder and syncs them to the disk.
 ///
 /// The checksums are written last: a folder with checksums is complete.
 ///
@@ -22,9 +22,10 @@ pub(in crate::release) type WriteFile<'a> = &'a dyn Fn(&mut dyn Write) -> std::i
 /// A file cannot be written.
 pub(in crate::release) fn write(
     folder: &Path,
-    files: &[(&'static str, WriteFile<'_>)],
+    files: &[(&str, WriteFile<'_>)],
+    more: &[(String, Vec<u8>)],
 ) -> Result<()> {
-    let io = |name: &'static str| {
+    let io = |name: &str| {
         let path = folder.join(name);
         move |e| {
             let remedy = "free disk space; the cost of the measurements is spent";
@@ -32,14 +33,20 @@ pub(in crate::release) fn write(
         }
     };
     let mut sums = String::new();
-    for &(name, write) in files {
+    let mut save = |name: &str, write: WriteFile<'_>| -> Result<()> {
         let file = std::fs::File::create(folder.join(name)).map_err(io(name))?;
         let mut out = Hashed::new(BufWriter::new(file));
         write(&mut out).map_err(io(name))?;
         let (out, sum) = out.finish();
         let file = out.into_inner().map_err(|e| io(name)(e.into_error()))?;
         sums.push_str(&format!("{sum}  {name}\n"));
-        file.sync_all().map_err(io(name))?;
+        file.sync_all().map_err(io(name))
+    };
+    for &(name, write) in files {
+        save(name, write)?;
+    }
+    for (name, bytes) in more {
+        save(name, &|out| out.write_all(bytes))?;
     }
     crate::durable::write(&folder.join(SUMS), &sums).map_err(io(SUMS))?;
     crate::durable::sync_folder(folder).map_err(io(SUMS))
@@ -50,9 +57,15 @@ pub(in crate::release) fn is_complete(folder: &Path) -> bool {
     folder.join(SUMS).is_file()
 }
 
+fn bytes_of(folder: &Path, name: &str) -> Result<Vec<u8>> {
+    let path = folder.join(name);
+    std::fs::read(&path).map_err(|e| Error::io(&path, "reading", e, REMEDY))
+}
+
 /// The files of a folder, checked against their checksums.
 pub(in crate::release) struct Files {
     origin: String,
+    sums: String,
     files: HashMap<&'static str, Vec<u8>>,
 }
 
@@ -63,27 +76,37 @@ impl Files {
     /// Files that cannot be read or were edited.
     pub(in crate::release) fn read(folder: &Path, names: &[&'static str]) -> Result<Self> {
         let origin = folder.display().to_string();
-        let mut read = Files { origin, files: HashMap::new() };
-        let bytes = |name: &str| {
-            let path = folder.join(name);
-            std::fs::read(&path).map_err(|e| Error::io(&path, "reading", e, REMEDY))
-        };
-        read.files.insert(SUMS, bytes(SUMS)?);
-        let sums = read.text(SUMS)?;
+        let mut read = Files { origin, sums: String::new(), files: HashMap::new() };
+        read.files.insert(SUMS, bytes_of(folder, SUMS)?);
+        read.sums = read.text(SUMS)?;
         for name in names {
-            let bytes = bytes(name)?;
-            let sum = sha256(&bytes);
-            if !sums.lines().any(|line| line.split_once("  ") == Some((&sum, name))) {
-                return Err(Error::bad_input(
-                    folder.join(name).display().to_string(),
-                    format!("the file whose SHA-256 {SUMS} names"),
-                    format!("one with the SHA-256 {sum}: it was edited or damaged"),
-                    REMEDY,
-                ));
-            }
+            let bytes = read.more(folder, name)?;
             read.files.insert(name, bytes);
         }
         Ok(read)
+    }
+
+    /// Returns whether there is a checksum of a file.
+    pub(in crate::release) fn names(&self, name: &str) -> bool {
+        self.sums.lines().any(|line| line.split_once("  ").is_some_and(|(_, known)| known == name))
+    }
+
+    /// Returns the bytes of another file of the folder.
+    ///
+    /// # Errors
+    /// A file that cannot be read or was edited.
+    pub(in crate::release) fn more(&self, folder: &Path, name: &str) -> Result<Vec<u8>> {
+        let bytes = bytes_of(folder, name)?;
+        let sum = sha256(&bytes);
+        if self.sums.lines().any(|line| line.split_once("  ") == Some((&sum, name))) {
+            return Ok(bytes);
+        }
+        Err(Error::bad_input(
+            folder.join(name).display().to_string(),
+            format!("the file whose SHA-256 {SUMS} names"),
+            format!("one with the SHA-256 {sum}: it was edited or damaged"),
+            REMEDY,
+        ))
     }
 
     /// Returns and removes the bytes of a file.

@@ -2,15 +2,18 @@
 //!
 //! A folder of five files: `schema.toml`; `statement.json`; `strategies.json` with the integer
 //! rows, the reference measures and the deviations; `noisy.csv` with one noisy integer per line;
-//! and `SHA256SUMS`. All of it is an output of the release: further use of it costs no privacy.
+//! and `SHA256SUMS`. If workload or planner name files, these are there too, with `inputs.json`. All
+//! of it is an output of the release: further use of it costs no privacy.
 
 pub(super) mod files;
+mod inputs;
 pub(super) mod strategies;
 
 use std::io::BufRead;
 use std::path::Path;
 
 use self::files::Files;
+pub use self::inputs::{Inputs, Sources};
 use self::strategies::{Document, Measured, MeasuredList, write_noisy};
 use super::statement::Statement;
 use crate::error::{Error, Result};
@@ -34,6 +37,8 @@ pub struct Measurements {
     pub schema_text: String,
     /// The statement of the release.
     pub statement: Statement,
+    /// The files that workload and planner name.
+    pub inputs: Inputs,
     /// The reference measure ν = p/Σp of every measured attribute, as integers p; empty for the
     /// others.
     pub weights: Vec<Vec<i64>>,
@@ -60,6 +65,7 @@ impl Measurements {
                 (STATEMENT, &|out| Ok(serde_json::to_writer(out, &self.statement)?)),
                 (STRATEGIES, &|out| Ok(serde_json::to_writer(out, &document)?)),
             ],
+            &self.inputs.files()?,
         )
     }
 
@@ -71,10 +77,13 @@ impl Measurements {
     /// Files that cannot be read, were edited, or do not fit each other.
     pub fn read(folder: &Path) -> Result<Self> {
         let mut files = Files::read(folder, &[NOISY, SCHEMA, STATEMENT, STRATEGIES])?;
+        let inputs = Inputs::read(folder, &files)?;
         let noisy = files.bytes(NOISY);
         let [schema, statement, strategies] =
             [SCHEMA, STATEMENT, STRATEGIES].map(|name| files.text(name));
-        Self::from_texts(&schema?, &statement?, &strategies?, noisy.as_slice(), files.origin())
+        let (noisy, origin) = (noisy.as_slice(), files.origin());
+        let read = Self::from_texts(&schema?, &statement?, &strategies?, noisy, origin)?;
+        Ok(Measurements { inputs, ..read })
     }
 
     /// [`Measurements::read`] from texts without checksums; messages name `origin` (the folder).
@@ -95,6 +104,7 @@ impl Measurements {
         })?;
         let Measured { weights, unit, list } = Document::read(&schema, strategies, noisy, origin)?;
         let schema_text = schema_text.to_owned();
-        Ok(Measurements { schema, schema_text, statement, weights, unit, list })
+        let inputs = Inputs::default();
+        Ok(Measurements { schema, schema_text, statement, inputs, weights, unit, list })
     }
 }

@@ -18,8 +18,12 @@ use crate::strategy::{IntegerFactor, IntegerStrategy};
 /// Maximum number of noisy integers.
 const MAX_ANSWERS: usize = 1 << 31;
 
-/// The version of `strategies.json`.
-const FORMAT: u32 = 2;
+/// The version of `strategies.json`; version 2 has the rows of every strategy.
+const FORMAT: u32 = 3;
+const FORMATS: [u32; 2] = [2, FORMAT];
+
+/// Maximum number of rows of nI − J that are written.
+const MAX_WRITTEN: usize = 256;
 
 /// Integer measurements with their noisy answers, in order.
 pub(in crate::release) type MeasuredList = Vec<(IntegerMeasurement, Vec<i128>)>;
@@ -53,7 +57,46 @@ pub(in crate::release) struct Document {
 struct FactorEntry {
     shape: Vec<usize>,
     measures: Vec<Vec<i64>>,
+    /// Absent for a large centred identity.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     rows: Vec<Vec<i64>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    form: Option<Form>,
+}
+
+/// A strategy that is written without its rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Form {
+    /// nI − J, with the uniform measure.
+    CentredIdentity,
+}
+
+impl FactorEntry {
+    fn of(factor: &IntegerFactor) -> Self {
+        let shape = factor.shape().to_vec();
+        if factor.is_centred_identity() && factor.cells() > MAX_WRITTEN {
+            let form = Some(Form::CentredIdentity);
+            return FactorEntry { shape, measures: Vec::new(), rows: Vec::new(), form };
+        }
+        let rows = factor.rows().rows().into_iter().map(|row| row.to_vec()).collect();
+        FactorEntry { shape, measures: factor.weights().to_vec(), rows, form: None }
+    }
+
+    /// Returns the factor; `Ok(None)` for rows of different lengths.
+    fn factor(self) -> Result<Option<IntegerFactor>> {
+        if let (Some(Form::CentredIdentity), &[n]) = (self.form, self.shape.as_slice()) {
+            return IntegerFactor::centred_identity(n).map(Some);
+        }
+        let cells = self.rows.first().map_or(0, Vec::len);
+        let count = self.rows.len();
+        if self.form.is_some() || self.rows.iter().any(|row| row.len() != cells) {
+            return Ok(None);
+        }
+        let numbers = self.rows.into_iter().flatten().collect();
+        let Ok(rows) = Array2::from_shape_vec((count, cells), numbers) else { return Ok(None) };
+        IntegerFactor::new(&self.shape, self.measures, rows).map(Some)
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -84,11 +127,7 @@ impl Document {
         for (measurement, noisy) in list {
             let factor_indices = measurement.strategy.factors().iter().map(|factor| {
                 *indices.entry(Arc::as_ptr(factor)).or_insert_with(|| {
-                    factors.push(FactorEntry {
-                        shape: factor.shape().to_vec(),
-                        measures: factor.weights().to_vec(),
-                        rows: factor.rows().rows().into_iter().map(|row| row.to_vec()).collect(),
-                    });
+                    factors.push(FactorEntry::of(factor));
                     factors.len() - 1
                 })
             });
@@ -123,22 +162,13 @@ impl Document {
         let sizes = schema.sizes();
         let fit = document.measures.len() == sizes.len()
             && document.measures.iter().zip(&sizes).all(|(p, n)| [0, *n].contains(&p.len()));
-        if document.format != FORMAT || !fit || document.unit.rows == 0 {
+        if !FORMATS.contains(&document.format) || !fit || document.unit.rows == 0 {
             let expected = format!("format {FORMAT} and a measure per measured attribute");
             return Err(refuse(&expected, "another".into()));
         }
         let factors = document.factors.into_iter().map(|entry| {
-            let cells = entry.rows.first().map_or(0, Vec::len);
-            let count = entry.rows.len();
-            let even = entry.rows.iter().all(|row| row.len() == cells);
-            let rows =
-                Array2::from_shape_vec((count, cells), entry.rows.into_iter().flatten().collect());
-            match rows {
-                Ok(rows) if even => {
-                    Ok(Arc::new(IntegerFactor::new(&entry.shape, entry.measures, rows)?))
-                }
-                _ => Err(refuse("rows of one length", "rows of different lengths".into())),
-            }
+            let factor = entry.factor()?.map(Arc::new);
+            factor.ok_or_else(|| refuse("rows of one length", "rows of different lengths".into()))
         });
         let factors: Vec<Arc<IntegerFactor>> = factors.collect::<Result<_>>()?;
         let mut measurements = Vec::with_capacity(document.subspaces.len());
@@ -162,7 +192,7 @@ impl Document {
             let measures: Vec<&Vec<i64>> = factors.iter().flat_map(|f| f.weights()).collect();
             let expected: Vec<&Vec<i64>> =
                 positions.iter().map(|p| &document.measures[*p]).collect();
-            let rows = factors.iter().try_fold(1usize, |all, f| all.checked_mul(f.rows().nrows()));
+            let rows = factors.iter().try_fold(1usize, |all, f| all.checked_mul(f.row_count()));
             total = rows.and_then(|rows| total.checked_add(rows)).unwrap_or(usize::MAX);
             let fit =
                 positions.is_sorted() && shape == attributes.select(&sizes) && measures == expected;

@@ -1,5 +1,12 @@
-//! The table of answers of a staged release: one row per query, with the error bound of its
-//! marginal.
+//! The table of answers of a staged release: one row per query, with an error bound.
+//!
+//! The answer to a query with weights w is Σ_c w_c x̂_c over the cells of its marginal, so
+//!
+//! ```text
+//! |error| ≤ max_c |w_c| · Σ_c |x̂_c − x_c|
+//! ```
+//!
+//! where the sum is the certified L1 error of the marginal. Both are in the unit of the answer.
 
 use std::path::Path;
 
@@ -8,16 +15,30 @@ use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::release::answers::{failed, table};
 use crate::release::query_words::QueryWords;
+use crate::release::statement::{at_most, shortest};
+use crate::schema::Schema;
 use crate::workload::GroupedWorkload;
 
 /// The columns of `answers.csv`.
-const COLUMNS: [&str; 7] =
-    ["attributes", "family", "query", "cells", "estimate", "error_bound_95", "extrapolated"];
+const COLUMNS: [&str; 8] = [
+    "attributes",
+    "family",
+    "query",
+    "cells",
+    "estimate",
+    "error_bound_95",
+    "extrapolated",
+    "error_bound_is",
+];
+
+/// Decimals of bounds.
+const DECIMALS: u32 = 6;
 
 /// Writes the table of a workload.
 ///
-/// Estimates are multiples of 2^−bits, written exactly. `progress` is called with the number of
-/// groups written.
+/// Estimates of counts are multiples of 2^−bits, written exactly; those of other queries are
+/// written as the shortest decimals of their doubles. `progress` is called with the number of groups
+/// written.
 ///
 /// # Errors
 /// Queries on attributes that were not measured; or the file cannot be written.
@@ -38,25 +59,61 @@ pub fn write(
             _ => marginals.marginal(set)?,
         };
         let (attributes, words) = (schema.names(set), QueryWords::of(schema, group)?);
-        let bound = marginal.error_bound.map(|bound| format!("{bound:.6}")).unwrap_or_default();
-        let extrapolated = if marginal.is_extrapolated { "yes" } else { "no" };
+        let (largest_weights, are_counts) = group.largest_weights()?;
+        // Counts are sums of multiples of 2^−bits, which doubles hold exactly.
+        let rounding = match are_counts {
+            true => 0.0,
+            false => rounding_of_sum(&marginal.cells),
+        };
+        let extrapolated = if marginal.of_published.is_none() { "yes" } else { "no" };
         for (query, answer) in group.answers(&marginal.cells)?.into_iter().enumerate() {
             let (text, cells) = words.of_query(query);
-            let estimate = exactly(answer, bits);
+            let estimate = if are_counts { exactly(answer, bits) } else { shortest(answer) };
+            let weight = largest_weights[query];
+            let bound = marginal.error_bound.map(|bound| of_query(bound, weight, rounding));
             let fields = [
                 attributes.as_str(),
                 group.family(),
                 &text,
                 &cells,
                 &estimate,
-                &bound,
+                &bound.map(|bound| at_most(bound, DECIMALS)).unwrap_or_default(),
                 extrapolated,
+                &in_words(schema, &marginal, weight),
             ];
             out.write_record(fields).map_err(|e| failed(path, e))?;
         }
         known = Some((set, marginal));
         Ok(())
     })
+}
+
+/// Returns the bound of a query with a largest absolute weight, rounded up.
+fn of_query(bound_of_marginal: f64, weight: f64, rounding: f64) -> f64 {
+    if weight == 1.0 && rounding == 0.0 {
+        return bound_of_marginal;
+    }
+    weight * (bound_of_marginal + rounding) * (1.0 + 4.0 * f64::EPSILON)
+}
+
+/// Returns a bound of the rounding error of a weighted sum of cells, per largest weight.
+fn rounding_of_sum(cells: &[f64]) -> f64 {
+    let sizes: f64 = cells.iter().map(|x| x.abs()).sum();
+    2.0 * (cells.len() + 2) as f64 * f64::EPSILON * sizes
+}
+
+/// Says what the bound of a query is.
+fn in_words(schema: &Schema, marginal: &PublishedMarginal, weight: f64) -> String {
+    match (marginal.error_bound, marginal.of_published) {
+        (Some(_), Some(set)) => {
+            let factor = match weight == 1.0 {
+                true => String::new(),
+                false => format!("{} times ", shortest(weight)),
+            };
+            format!("{factor}the sum of the absolute errors of all cells of {}", schema.names(set))
+        }
+        _ => String::new(),
+    }
 }
 
 /// Returns the decimal digits of a multiple of 2^−bits, without trailing zeros.

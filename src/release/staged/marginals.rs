@@ -43,8 +43,9 @@ pub struct PublishedMarginal {
     pub cells: Vec<f64>,
     /// The 95 % upper bound of its L1 error in records, if there is a certificate.
     pub error_bound: Option<f64>,
-    /// Whether no published marginal has all its attributes: it is taken from the model.
-    pub is_extrapolated: bool,
+    /// The published marginal that it is summed from, and that the bound is for. `None` if no
+    /// published marginal has all its attributes: then it is taken from the model.
+    pub of_published: Option<AttributeSet>,
 }
 
 impl StagedMarginals {
@@ -189,10 +190,10 @@ impl StagedMarginals {
                 false => summed(&shape, g.axes_in(set), &in_records(units)),
             };
             let error_bound = self.bounds.as_ref().map(|bounds| bounds.each[index]);
-            return Ok(PublishedMarginal { cells, error_bound, is_extrapolated: false });
+            return Ok(PublishedMarginal { cells, error_bound, of_published: Some(*g) });
         }
         let estimate = self.estimates()?.fit.marginal(set)?;
         let cells = in_records(&in_units(&estimate, self.bits()));
-        Ok(PublishedMarginal { cells, error_bound: None, is_extrapolated: true })
+        Ok(PublishedMarginal { cells, error_bound: None, of_published: None })
     }
 }

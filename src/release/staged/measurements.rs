@@ -1,6 +1,6 @@
 //! The noisy integers of a staged release, and all that is needed to compute answers from them.
 //!
-//! A folder with `schema.toml` and `statement.json`; one folder per stage with `strategies.json`
+//! A folder with `schema.toml`, `statement.json` and the matrices of the workload; one folder per stage with `strategies.json`
 //! and `noisy.csv`; and `certificate/` with the published marginals and their noisy distances.
 //! Every folder has checksums, which are written last: it is complete if it has them. An
 //! interrupted run leaves a valid release of the complete stages.
@@ -20,7 +20,7 @@ use crate::mechanism::{Answers, StageAnswers, StagedEstimates};
 use crate::privacy::Rho;
 use crate::release::measurements::files::{self, Files};
 use crate::release::measurements::strategies::{Document, Measured, MeasuredList, write_noisy};
-use crate::release::measurements::{NOISY, REMEDY, SCHEMA, STATEMENT, STRATEGIES};
+use crate::release::measurements::{Inputs, NOISY, REMEDY, SCHEMA, STATEMENT, STRATEGIES};
 use crate::schema::Schema;
 use crate::strategy::IntegerFactor;
 use crate::workload::GroupedWorkload;
@@ -42,6 +42,8 @@ pub struct StagedMeasurements {
     pub schema_text: String,
     /// The statement as known before the first stage.
     pub statement: StagedStatement,
+    /// The files that the workload names.
+    pub inputs: Inputs,
     /// The measurements of every stage, with their noisy answers.
     pub stages: Vec<MeasuredList>,
     /// The certificate, unless it was switched off or the run was interrupted.
@@ -83,7 +85,8 @@ impl StagedMeasurements {
         let protection = self.statement.protection();
         let text = protection.workload();
         let origin = "workload of the release";
-        let workload = GroupedWorkload::from_toml(&self.schema, text, origin, Path::new(""))?;
+        let source = self.inputs.matrices();
+        let workload = GroupedWorkload::from_toml_with(&self.schema, text, origin, &source)?;
         let rho = Rho::new(protection.rho_reserved)?;
         let (settings, share) = (self.statement.settings(), self.statement.certificate_share());
         StagedPlan::of(settings, &workload, rho, protection.unit, share)
@@ -120,6 +123,7 @@ impl StagedMeasurements {
                 (SCHEMA, &|out| out.write_all(self.schema_text.as_bytes())),
                 (STATEMENT, &|out| Ok(serde_json::to_writer(out, &self.statement)?)),
             ],
+            &self.inputs.files()?,
         )
     }
 
@@ -146,6 +150,7 @@ impl StagedMeasurements {
                 (NOISY, &|out| write_noisy(out, list)),
                 (STRATEGIES, &|out| Ok(serde_json::to_writer(out, &document)?)),
             ],
+            &[],
         )?;
         sync(folder)
     }
@@ -182,6 +187,7 @@ impl StagedMeasurements {
                 (MARGINALS, &marginals),
                 (DISTANCES, &|out| Ok(serde_json::to_writer(out, &document)?)),
             ],
+            &[],
         )?;
         sync(folder)
     }
@@ -195,6 +201,7 @@ impl StagedMeasurements {
             Error::bad_input(folder.join(name).display().to_string(), expected, found, REMEDY)
         };
         let mut terms = Files::read(folder, &[SCHEMA, STATEMENT])?;
+        let inputs = Inputs::read(folder, &terms)?;
         let (schema_text, statement) = (terms.text(SCHEMA)?, terms.text(STATEMENT)?);
         let origin = format!("{}/{SCHEMA}", terms.origin());
         let schema = Schema::from_toml(&schema_text, &origin)?;
@@ -221,7 +228,7 @@ impl StagedMeasurements {
         }
         let is_certified = files::is_complete(&folder.join(CERTIFICATE));
         let mut read =
-            StagedMeasurements { schema, schema_text, statement, stages, certificate: None };
+            StagedMeasurements { schema, schema_text, statement, inputs, stages, certificate: None };
         if is_certified {
             read.certificate = Some(read.read_certificate(&folder.join(CERTIFICATE))?);
         }
@@ -284,17 +291,12 @@ impl StagedMeasurements {
 
 /// Returns whether all strategies are products of nI − J and numbers.
 fn are_residuals(list: &MeasuredList) -> Result<bool> {
-    let mut checked = std::collections::HashSet::new();
-    for factor in list.iter().flat_map(|(measurement, _)| measurement.strategy.factors()) {
-        if factor.is_scalar() || !checked.insert(std::sync::Arc::as_ptr(factor)) {
-            continue;
-        }
-        let &[n] = factor.shape() else { return Ok(false) };
-        if n < 2 || IntegerFactor::centred_identity(n)?.rows() != factor.rows() {
-            return Ok(false);
-        }
-    }
-    Ok(true)
+    let two = IntegerFactor::centred_identity(2)?;
+    let factors = list.iter().flat_map(|(measurement, _)| measurement.strategy.factors());
+    let is_residual = |factor: &std::sync::Arc<IntegerFactor>| {
+        factor.is_scalar() || factor.is_centred_identity() || **factor == two
+    };
+    Ok(factors.into_iter().all(is_residual))
 }
 
 /// Returns the name of the folder of a stage.

@@ -16,6 +16,9 @@ pub const DEFAULT_CERTIFICATE_SHARE: f64 = 0.03;
 /// The bits after the binary point of published marginals, unless fine noise needs more.
 pub(super) const MIN_BITS: u32 = 10;
 
+/// The minimum budget of a stage. The noise of smaller ones could exceed 128 bits.
+const MIN_STAGE_RHO: f64 = 1e-20;
+
 /// The plan of a staged release.
 #[derive(Debug)]
 pub struct StagedPlan {
@@ -89,6 +92,15 @@ impl StagedPlan {
         // Precisions are planned for the budget in terms of one added or removed record.
         let planned_rho = stages_rho / plan.unit_factor;
         plan.stages = Stages::new(settings, &plan.schema, &sets, planned_rho)?;
+        let smallest = plan.stages.smallest_budget() * plan.unit_factor;
+        if smallest < MIN_STAGE_RHO {
+            return Err(Error::bad_input(
+                "budget of the smallest stage",
+                format!("a rho of at least {MIN_STAGE_RHO:e}"),
+                format!("{smallest:e}"),
+                "use a larger budget, fewer stages or a ratio nearer to 1",
+            ));
+        }
         if certificate_share > 0.0 {
             let rho = Rho::new(rho.get() * certificate_share)?;
             plan.certificate = Some(CertificatePlan::of(plan.marginals.len(), rho, unit)?);
@@ -134,6 +146,11 @@ impl StagedPlan {
     /// Returns the maximum number of questions for residuals and of their noisy integers.
     pub fn max_measured(&self) -> (usize, f64) {
         self.stages.max_measured()
+    }
+
+    /// Returns the maximum size of the model's cliques in MB of 2²⁰ bytes.
+    pub fn model_mb(&self) -> f64 {
+        self.stages.model_mb()
     }
 
     /// Returns the number of cells of the published marginals.

@@ -120,7 +120,7 @@ impl Planned {
 fn information(strategy: &IntegerStrategy) -> f64 {
     let factor = |factor: &Arc<IntegerFactor>| match factor.shape() {
         [] => 1.0,
-        _ => factor.rows().dim().0 as f64 * factor.rows().dim().1 as f64,
+        _ => factor.row_count() as f64 * factor.cells() as f64,
     };
     strategy.factors().iter().map(factor).product()
 }
@@ -128,15 +128,14 @@ fn information(strategy: &IntegerStrategy) -> f64 {
 /// Returns the centred answer of a residual and the variance 1/λ of its noise.
 pub(super) fn centred(measurement: &IntegerMeasurement, noisy: &[i128]) -> (Vec<f64>, f64) {
     let strategy = &measurement.strategy;
-    let scalars = strategy.factors().iter().filter(|factor| factor.is_scalar());
-    let scale: f64 = scalars.map(|factor| factor.rows()[[0, 0]] as f64).product();
+    let scale: f64 = strategy.factors().iter().map(|factor| factor.number() as f64).product();
     let mut values: Vec<f64> = noisy.iter().map(|answer| *answer as f64 / scale).collect();
     let mut inner = values.len();
     for factor in strategy.factors().iter().filter(|factor| !factor.is_scalar()) {
-        let rows = factor.rows().nrows();
+        let rows = factor.row_count();
         inner /= rows.max(1);
         // The second row of an attribute with two values is the negative of the first.
-        if rows == 1 && factor.rows().ncols() == 2 {
+        if rows == 1 && factor.cells() == 2 {
             let both = |block: &[f64]| {
                 let negative: Vec<f64> = block.iter().map(|x| -x).collect();
                 [block.to_vec(), negative].concat()

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::privacy::OperatingSystemNoise;
 use crate::release::integer_plan::IntegerMeasurement;
 use crate::release::ledger::Reservation;
+use crate::release::measurements::Sources;
 use crate::release::run::check_persons;
 
 /// Reads the records and measures all stages, paid by a reservation that is in the ledger on disk.
@@ -26,7 +27,7 @@ use crate::release::run::check_persons;
 pub fn run(
     plan: &StagedPlan,
     statement: StagedStatement,
-    schema_text: &str,
+    sources: Sources<'_>,
     data: OpenTable,
     rule: OutOfDomain,
     reservation: &Reservation,
@@ -34,7 +35,7 @@ pub fn run(
 ) -> Result<StagedMarginals> {
     check(plan, reservation)?;
     check_persons(&data, reservation)?;
-    let mut measured = empty(plan, statement, schema_text);
+    let mut measured = empty(plan, statement, sources);
     measured.write_terms(folder)?;
     let records = data.read_private(plan.schema(), rule, plan.attributes())?;
     let noise = OperatingSystemNoise::new();
@@ -52,11 +53,12 @@ pub fn run(
 pub(super) fn empty(
     plan: &StagedPlan,
     statement: StagedStatement,
-    schema_text: &str,
+    sources: Sources<'_>,
 ) -> StagedMeasurements {
     StagedMeasurements {
         schema: plan.schema().clone(),
-        schema_text: schema_text.to_owned(),
+        schema_text: sources.schema.to_owned(),
+        inputs: sources.inputs.clone(),
         statement,
         stages: Vec::new(),
         certificate: None,

@@ -41,6 +41,12 @@ fn plan_of(
     (workload, plan)
 }
 
+/// Returns sources without input files.
+pub(super) fn sources(schema: &str) -> Sources<'_> {
+    static NONE: std::sync::LazyLock<Inputs> = std::sync::LazyLock::new(Inputs::default);
+    Sources { schema, inputs: &NONE }
+}
+
 /// Returns the text of a schema with these sizes.
 pub(super) fn schema_text(sizes: &[usize]) -> String {
     let entry = |(k, n): (usize, &usize)| {
@@ -68,7 +74,7 @@ fn released(plan: &IntegerPlan, records: &Records, seed: u64) -> Measurements {
     // Tests reserve the cost of the plan, rounded up to a double.
     let reservation = Reservation::unwritten(plan.cost().rounded_up().unwrap(), plan.unit());
     let noise = OperatingSystemNoise::of_counter(seed);
-    run::measure(plan, statement_of(plan), &schema_text(&sizes), records, &reservation, noise)
+    run::measure(plan, statement_of(plan), sources(&schema_text(&sizes)), records, &reservation, noise)
         .unwrap()
 }
 

@@ -176,7 +176,7 @@ fn mistakes_in_what_is_measured_are_caught() {
     let mut measurements = plan.measurements().iter();
     let rounded = measurements.find(|m| m.attributes.len() == 1).unwrap();
     let factor = rounded.strategy.factors().iter().find(|factor| !factor.is_scalar()).unwrap();
-    let mut rows_off = factor.rows().clone();
+    let mut rows_off = factor.rows().into_owned();
     rows_off[[0, 0]] += 1;
     assert!(IntegerFactor::new(factor.shape(), factor.weights().to_vec(), rows_off).is_err());
     let records = records_of(plan.plan().schema(), &rows(&[3, 2]));
@@ -185,7 +185,7 @@ fn mistakes_in_what_is_measured_are_caught() {
         run::measure(
             &plan,
             statement_of(&plan),
-            "",
+            sources(""),
             &records,
             &reservation,
             OperatingSystemNoise::of_counter(1),

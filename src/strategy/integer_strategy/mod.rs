@@ -66,7 +66,7 @@ impl IntegerStrategy {
 
     /// Returns the number of answers.
     pub fn rows(&self) -> usize {
-        self.factors.iter().map(|factor| factor.rows().nrows()).product()
+        self.factors.iter().map(|factor| factor.row_count()).product()
     }
 
     /// Returns the largest squared change of the answers between neighbouring tables.
@@ -133,7 +133,7 @@ impl IntegerStrategy {
         let mut values: Vec<i128> = counts.iter().map(|count| i128::from(*count)).collect();
         let mut inner = cells;
         for factor in &self.factors {
-            inner /= factor.rows().ncols();
+            inner /= factor.cells();
             // The axes before this one are rows already; those after it are still cells.
             values = factor.apply(&values, inner);
         }

@@ -13,7 +13,7 @@ use super::*;
 use crate::access::ReleaseTable;
 use crate::data::{OutOfDomain, Records};
 use crate::privacy::{OperatingSystemNoise, PrivacyUnit};
-use crate::release::tests::{records_of, rows, schema_text};
+use crate::release::tests::{records_of, rows, schema_text, sources};
 use crate::release::{IntegerMeasurement, Reservation, Terms};
 use crate::test_support::{rho, schema};
 use crate::workload::GroupedWorkload;
@@ -49,7 +49,7 @@ fn planned(
 /// Returns a release without file and ledger, with the noise of a deterministic stream.
 fn released(planned: &Planned, records: &Records, seed: u64) -> StagedMeasurements {
     let Planned { plan, statement, schema_text } = planned;
-    let mut measured = empty(plan, statement.clone(), schema_text);
+    let mut measured = empty(plan, statement.clone(), sources(schema_text));
     let reservation = Reservation::unwritten(plan.rho(), plan.unit());
     let noise = OperatingSystemNoise::of_counter(seed);
     measure(plan, &mut measured, records, &reservation, noise, &mut |_| Ok(())).unwrap();
@@ -84,7 +84,7 @@ fn is_replayed(plan: &StagedPlan, measured: &StagedMeasurements) -> bool {
         left = left.minus(&cost).unwrap();
         let agrees = |(a, (b, _)): (&IntegerMeasurement, &(IntegerMeasurement, Vec<i128>))| {
             let rows = |m: &IntegerMeasurement| -> Vec<_> {
-                m.strategy.factors().iter().map(|factor| factor.rows().clone()).collect()
+                m.strategy.factors().iter().map(|factor| factor.rows().into_owned()).collect()
             };
             (a.attributes, a.deviation, rows(a)) == (b.attributes, b.deviation, rows(b))
         };

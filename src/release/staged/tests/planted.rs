@@ -30,7 +30,7 @@ fn with_mistake(
         ReleaseTable::open(records, rho(1e9), plan.unit(), noise).unwrap()
     };
     let (mut first, mut second) = (table(seed), table(seed + 1_000_000_000));
-    let mut measured = empty(plan, statement.clone(), schema_text);
+    let mut measured = empty(plan, statement.clone(), sources(schema_text));
     let mut left = plan.budget_of_stages().unwrap();
     let mut residuals = plan.residuals();
     let estimates = plan.stages().run(&mut |_, list| {

@@ -6,6 +6,8 @@ use crate::test_support::read_csv;
 use crate::release::records::{RecordCount, draw};
 
 /// Returns the L1 distances of the marginals of two tables.
+const AUTO: RecordCount = RecordCount::Released { at_most: 1 << 20 };
+
 fn distances(a: &Records, b: &Records, sets: &[AttributeSet]) -> Vec<f64> {
     let of_set = |set: &AttributeSet| {
         let cells = counts(a, *set).into_iter().zip(counts(b, *set));
@@ -24,7 +26,7 @@ fn bounds_are_those_of_the_written_records() {
     let records = records_of(schema, &rows(&sizes));
     let marginals = StagedMarginals::of(released(&planned, &records, 3)).unwrap();
     let (bounds, unit) = (marginals.bounds().unwrap(), (-f64::from(marginals.bits())).exp2());
-    for count in [RecordCount::Auto, RecordCount::Exactly(7)] {
+    for count in [AUTO, RecordCount::Exactly(7)] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("records.csv");
         let synthetic = marginals.write_records(&path, schema, count).unwrap();
@@ -48,8 +50,8 @@ fn bounds_are_those_of_the_written_records() {
     }
     let without = planned_without_certificate(&records);
     let path = tempfile::tempdir().unwrap().path().join("none").join("records.csv");
-    assert!(without.write_records(&path, schema, RecordCount::Auto).is_err());
-    let (drawn, _) = draw(schema, &without.estimates().unwrap().fit, RecordCount::Auto).unwrap();
+    assert!(without.write_records(&path, schema, AUTO).is_err());
+    let (drawn, _) = draw(schema, &without.estimates().unwrap().fit, AUTO).unwrap();
     assert!(without.errors_of_records(&drawn).unwrap().is_none());
 }
 
@@ -72,7 +74,7 @@ fn bounds_of_records_hold_with_the_stated_probability() {
         for seed in 0..u64::from(trials) {
             let marginals = StagedMarginals::of(released(&planned, &records, seed)).unwrap();
             let fit = &marginals.estimates().unwrap().fit;
-            let (drawn, _) = draw(schema, fit, RecordCount::Auto).unwrap();
+            let (drawn, _) = draw(schema, fit, AUTO).unwrap();
             let bounds = marginals.errors_of_records(&drawn).unwrap().unwrap();
             let errors = distances(&records, &drawn, planned.plan.marginals());
             let mean = errors.iter().sum::<f64>() / errors.len() as f64;
@@ -104,7 +106,7 @@ fn bounds_depend_on_the_measurements_only() {
     let of = |measured: StagedMeasurements, name: &str| {
         let marginals = StagedMarginals::of(measured).unwrap();
         let path = folder.path().join(name);
-        let synthetic = marginals.write_records(&path, schema, RecordCount::Auto).unwrap();
+        let synthetic = marginals.write_records(&path, schema, AUTO).unwrap();
         (synthetic, std::fs::read(path).unwrap())
     };
     assert_eq!(of(measured, "first.csv"), of(again, "again.csv"));
