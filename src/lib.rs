@@ -75,6 +75,7 @@ mod hash;
 pub use matmech_linalg as linalg;
 pub mod matrix_file;
 pub mod mechanism;
+pub mod named_file;
 pub mod planner;
 pub mod privacy;
 pub mod progress;

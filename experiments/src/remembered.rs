@@ -1,6 +1,9 @@
 //! A cache of results that several cells need.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use matmech::named_file;
 
 use crate::error::Result;
 
@@ -8,13 +11,17 @@ type Slot<V> = Arc<Mutex<Option<Arc<V>>>>;
 
 /// A cache of the results of the `capacity` most recently used keys.
 ///
-/// A result must be determined by its key. Then no value depends on the order of requests.
+/// A result must be determined by its key and the folder of the files that texts name. Then no value
+/// depends on the order of requests.
 #[derive(Debug)]
 pub struct Remembered<K, V> {
     capacity: usize,
     /// Ordered by last use, the most recent at the end.
-    slots: Mutex<Vec<(K, Slot<V>)>>,
+    slots: Mutex<Vec<Entry<K, V>>>,
 }
+
+/// A key with the folder of the files that it names, and its slot.
+type Entry<K, V> = ((K, Option<PathBuf>), Slot<V>);
 
 impl<K: PartialEq, V> Remembered<K, V> {
     /// Creates an empty cache for `capacity` results.
@@ -40,6 +47,7 @@ impl<K: PartialEq, V> Remembered<K, V> {
     }
 
     fn slot(&self, key: K) -> Slot<V> {
+        let key = (key, named_file::folder());
         let mut slots = locked(&self.slots);
         let entry = match slots.iter().position(|(known, _)| *known == key) {
             Some(index) => slots.remove(index),

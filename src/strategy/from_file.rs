@@ -21,7 +21,7 @@ impl FromFile {
     /// # Errors
     /// The file is missing or does not contain a matrix of numbers.
     pub fn read(path: &Path) -> Result<Self> {
-        let queries = crate::matrix_file::read(path)?;
+        let queries = crate::matrix_file::read(&crate::named_file::resolved(path))?;
         Ok(FromFile { name: format!("matrix:{}", path.display()), queries })
     }
 }

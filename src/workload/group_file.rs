@@ -76,11 +76,8 @@ impl GroupedWorkload {
         let (mut groups, mut matrices) = (Vec::new(), Matrices::default());
         for (k, entry) in file.queries.iter().enumerate() {
             let what = format!("{origin}, [[queries]] number {}", k + 1);
-            let family = entry.family(&what, source).map_err(|e| e.located(&what))?;
-            if let (GroupFamily::Matrix(matrix), Some(name)) = (&family, &entry.file) {
-                matrices.insert(name.clone(), matrix.clone());
-            }
-            groups.extend(entry.groups(schema, &what, &family).map_err(|e| e.located(&what))?);
+            let expanded = entry.groups(schema, &what, source, &mut matrices);
+            groups.extend(expanded.map_err(|e| e.located(&what))?);
         }
         let workload = Self::new(schema.clone(), groups).map_err(|e| e.located(origin))?;
         Ok(workload.with_matrices(matrices))
@@ -102,12 +99,13 @@ impl GroupedWorkload {
 }
 
 impl Entry {
-    /// Expands the entry to groups.
+    /// Expands the entry to groups; adds its matrix.
     fn groups(
         &self,
         schema: &Schema,
         what: &str,
-        family: &GroupFamily,
+        source: &MatrixSource<'_>,
+        matrices: &mut Matrices,
     ) -> Result<Vec<QueryGroup>> {
         let refuse = |expected: &str, found: &str, remedy: &str| {
             Err(Error::bad_input(what, expected, found, remedy))
@@ -141,7 +139,11 @@ impl Entry {
             (_, Some(weights)) => weights.clone(),
             (weight, None) => vec![weight.unwrap_or(1.0)],
         };
-        let groups = groups_of(schema, family, &sets, &weights)?;
+        let family = self.family(what, source)?;
+        if let (GroupFamily::Matrix(matrix), Some(name)) = (&family, &self.file) {
+            matrices.insert(name.clone(), matrix.clone());
+        }
+        let groups = groups_of(schema, &family, &sets, &weights)?;
         match &self.query_weights {
             None => Ok(groups),
             Some(query_weights) => groups

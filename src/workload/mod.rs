@@ -277,6 +277,15 @@ impl Workload {
         }
     }
 
+    /// Returns a workload of learning rates without zeros that is close to this one: steps with rate 0
+    /// reach no query here, and little of theirs reaches a query there. `None` if there are none.
+    pub(crate) fn with_positive_rates(&self) -> Option<Self> {
+        let Queries::Training(training) = &self.queries else { return None };
+        let name = self.name.clone();
+        let workload = Self::training(training.with_positive_rates()?);
+        Some(Workload { name, ..workload })
+    }
+
     /// Returns the first-order recurrence with the workload's Gram matrix.
     ///
     /// For prefix sums, exponential decay, learning-rate schedules and all ranges on one attribute.

@@ -15,6 +15,7 @@ use rand_chacha::ChaCha20Rng;
 use super::{Family, RangeSample, Training, Workload, format_shape};
 use crate::call::Call;
 use crate::error::{Error, Result};
+use crate::named_file::resolved;
 
 /// Examples of workload strings.
 const REMEDY: &str = "write e.g. range:1024, range:32x32, range:2^10, affine:20x20, \
@@ -210,7 +211,7 @@ fn parse_shape(text: &str, sizes: &str) -> Result<Vec<usize>> {
 
 fn parse_matrix(text: &str, path: &str, call: &Call<'_>) -> Result<Workload> {
     call.allow(&["shape"])?;
-    let rows = crate::matrix_file::read(Path::new(path))?;
+    let rows = crate::matrix_file::read(&resolved(Path::new(path)))?;
     let shape = match call.written("shape") {
         Some(sizes) => parse_shape(text, sizes)?,
         None => vec![rows.ncols()],
@@ -242,7 +243,7 @@ fn parse_schedule(text: &str, call: &Call<'_>) -> Result<Workload> {
     call.allow(&["file", "momentum"])?;
     call.no_operand()?;
     let path: String = call.required("file")?;
-    let rates = crate::matrix_file::read(Path::new(&path))?;
+    let rates = crate::matrix_file::read(&resolved(Path::new(&path)))?;
     if rates.nrows() != 1 && rates.ncols() != 1 {
         return Err(refuse(
             text,

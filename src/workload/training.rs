@@ -17,6 +17,9 @@ use ndarray::Array2;
 use super::{Recurrence, check_dense_size};
 use crate::error::{Error, Result};
 
+/// The rate that replaces 0 in a fit, as a share of the smallest positive rate.
+const SHARE_OF_UNUSED: f64 = 1e-3;
+
 /// The queries of a training run of n steps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Training {
@@ -69,6 +72,20 @@ impl Training {
     /// Returns the number of steps, which are both cells and queries.
     pub fn steps(&self) -> usize {
         self.rates.len()
+    }
+
+    /// Returns the queries with small positive rates in place of zeros, if there is no momentum.
+    ///
+    /// A gradient with rate 0 then reaches no query, and its error does not matter. A strategy for
+    /// the small rates measures it as it measures others.
+    pub(super) fn with_positive_rates(&self) -> Option<Self> {
+        let positive = self.rates.iter().copied().filter(|rate| *rate > 0.0);
+        let smallest = positive.fold(f64::INFINITY, f64::min) * SHARE_OF_UNUSED;
+        if self.momentum > 0.0 || smallest <= 0.0 || !self.rates.contains(&0.0) {
+            return None;
+        }
+        let rates = self.rates.iter().map(|&rate| if rate == 0.0 { smallest } else { rate });
+        Some(Training { rates: rates.collect(), ..*self })
     }
 
     /// Returns the first-order recurrence: γ and η_k, if there is no momentum and no rate is 0.

@@ -7,7 +7,8 @@ mod figure_spec;
 mod load;
 
 use std::cmp::Ordering;
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 pub use crate::profile::{Part, Profile};
 pub use compare_spec::{CompareSpec, OurColumn, Tolerance};
@@ -18,7 +19,7 @@ pub use load::{find, load, load_all, parse};
 
 use crate::columns;
 use crate::error::{Document, Error};
-use crate::hash::{canonical, hex, sha256_of_fields};
+use crate::hash::{canonical, hex, sha256_of_fields, sha256_of_file};
 
 /// The changes of a profile: keys of the grid, and the expected cost.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
@@ -129,8 +130,34 @@ impl Config {
         grid
     }
 
+    /// Returns the folder of the file, to which the files that its values name are relative.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.file.parent().unwrap_or(Path::new(""))
+    }
+
+    /// Returns the SHA-256, in hex, of every file of the folder that the texts in a value name.
+    #[must_use]
+    pub fn named_files(&self, value: &serde_json::Value) -> BTreeMap<String, String> {
+        let mut files = BTreeMap::new();
+        for_each_text(value, &mut |text| {
+            for name in matmech::named_file::names_in(text) {
+                if let Ok(hash) = sha256_of_file(&self.folder().join(name)) {
+                    files.insert(name.to_owned(), hash);
+                }
+            }
+        });
+        files
+    }
+
+    /// Returns the SHA-256, in hex, of every file that the grid of a profile names.
+    #[must_use]
+    pub fn grid_files(&self, profile: Profile) -> BTreeMap<String, String> {
+        self.named_files(&serde_json::to_value(self.grid(profile)).unwrap_or_default())
+    }
+
     /// Returns the SHA-256, in hex, of the parts that determine the values under a profile:
-    /// experiment, kind, seed and grid.
+    /// experiment, kind, seed, grid, and the contents of the files that it names.
     ///
     /// Comments, figures, comparisons and derived rows can change without making a result stale.
     #[must_use]
@@ -138,8 +165,10 @@ impl Config {
         // All keys of a grid are strings, so conversion to JSON succeeds.
         let grid = serde_json::to_value(self.grid(profile)).unwrap_or_default();
         let seed = self.seed.to_string();
-        let fields =
-            ["matmech config values 1", &self.experiment, &self.kind, &seed, &canonical(&grid)];
+        let (grid, files) = (canonical(&grid), self.named_files(&grid));
+        let mut fields =
+            vec!["matmech config values 1", &self.experiment, &self.kind, &seed, &grid];
+        fields.extend(files.iter().flat_map(|(name, hash)| [name.as_str(), hash.as_str()]));
         hex(&sha256_of_fields(&fields))
     }
 
@@ -167,6 +196,16 @@ impl Config {
         });
         let table = if in_overlay { format!("profile.{profile}.grid") } else { "grid".to_owned() };
         self.located(error.under(&table))
+    }
+}
+
+/// Calls a function for every text in a value.
+fn for_each_text(value: &serde_json::Value, see: &mut dyn FnMut(&str)) {
+    match value {
+        serde_json::Value::String(text) => see(text),
+        serde_json::Value::Array(values) => values.iter().for_each(|v| for_each_text(v, see)),
+        serde_json::Value::Object(entries) => entries.values().for_each(|v| for_each_text(v, see)),
+        _ => {}
     }
 }
 

@@ -1,5 +1,7 @@
 //! Addresses of cells, and the random stream and input hash derived from them.
 
+use std::collections::BTreeMap;
+
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use serde_json::Value;
@@ -32,7 +34,8 @@ pub fn cell_rng(seed: u64, experiment: &str, address: &str) -> ChaCha20Rng {
 
 /// Returns the SHA-256, in hex, of everything that determines the result of a cell.
 ///
-/// A stored cell is reused only if its hash is equal.
+/// A stored cell is reused only if its hash is equal. `files` has the hashes of the files that the
+/// cell names.
 #[must_use]
 pub fn inputs_hash(
     experiment: &str,
@@ -41,16 +44,13 @@ pub fn inputs_hash(
     address: &str,
     params: &Value,
     seed: u64,
+    files: &BTreeMap<String, String>,
 ) -> String {
-    hex(&sha256_of_fields(&[
-        "matmech cell inputs 1",
-        experiment,
-        kind,
-        &revision.to_string(),
-        address,
-        &canonical(params),
-        &seed.to_string(),
-    ]))
+    let (revision, params, seed) = (revision.to_string(), canonical(params), seed.to_string());
+    let mut fields =
+        vec!["matmech cell inputs 1", experiment, kind, &revision, address, &params, &seed];
+    fields.extend(files.iter().flat_map(|(name, hash)| [name.as_str(), hash.as_str()]));
+    hex(&sha256_of_fields(&fields))
 }
 
 #[cfg(test)]
@@ -91,12 +91,21 @@ mod tests {
     #[test]
     fn inputs_hash_ignores_only_the_key_order() {
         let hash =
-            |revision, params: &Value, seed| inputs_hash("e", "k", revision, "a", params, seed);
+            |revision, params: &Value, seed| {
+                inputs_hash("e", "k", revision, "a", params, seed, &BTreeMap::new())
+            };
         let base = hash(1, &json!({"x": 1, "y": [0.1, "s"]}), 7);
         assert_eq!(base, hash(1, &json!({"y": [0.1, "s"], "x": 1}), 7));
         assert_ne!(base, hash(2, &json!({"x": 1, "y": [0.1, "s"]}), 7));
         assert_ne!(base, hash(1, &json!({"x": 1, "y": [0.1, "t"]}), 7));
         assert_ne!(base, hash(1, &json!({"x": 1, "y": [0.1, "s"]}), 8));
-        assert_ne!(base, inputs_hash("e", "k", 1, "b", &json!({"x": 1, "y": [0.1, "s"]}), 7));
+        let params = json!({"x": 1, "y": [0.1, "s"]});
+        assert_ne!(base, inputs_hash("e", "k", 1, "b", &params, 7, &BTreeMap::new()));
+        let with_file = |hash: &str| {
+            let files = BTreeMap::from([("W.npy".to_owned(), hash.to_owned())]);
+            inputs_hash("e", "k", 1, "a", &params, 7, &files)
+        };
+        assert_ne!(base, with_file("0a"));
+        assert_ne!(with_file("0b"), with_file("0a"));
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
+use matmech::named_file::relative_to;
+
 use super::address::{cell_address, inputs_hash};
 use super::placement::Placement;
 use crate::columns;
@@ -93,7 +95,8 @@ fn expand(
     profile: Profile,
 ) -> Result<Vec<PlannedCell>> {
     let complete = |error| config.grid_error(profile, error);
-    let cells = experiment.cells(&config.grid(profile)).map_err(complete)?;
+    let cells = relative_to(config.folder(), || experiment.cells(&config.grid(profile)));
+    let cells = cells.map_err(complete)?;
     if cells.is_empty() {
         return Err(complete(Error::config(
             "",
@@ -115,6 +118,7 @@ fn expand(
                 "remove the value that is listed twice",
             )));
         }
+        let texts = serde_json::json!([cell.key, cell.method, cell.params]);
         let inputs = inputs_hash(
             &config.experiment,
             experiment.kind(),
@@ -122,6 +126,7 @@ fn expand(
             &address,
             &cell.params,
             config.seed,
+            &config.named_files(&texts),
         );
         let data = check_data(&cell).map_err(complete)?;
         planned.push(PlannedCell { cell, address, inputs, data });

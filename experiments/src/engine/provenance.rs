@@ -1,5 +1,7 @@
 //! The provenance record that is written next to a result table.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::machine::{Code, Machine};
@@ -31,6 +33,9 @@ pub struct Provenance {
     pub code: Code,
     /// Hashes of the sources that computed reused cells, if different.
     pub other_sources: Vec<String>,
+    /// SHA-256 of the files that the config names, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
     /// Data sets used.
     pub data: Vec<DataUse>,
     /// Compiler.

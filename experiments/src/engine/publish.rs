@@ -94,6 +94,7 @@ pub(super) fn publish(
         cargo_lock_sha256: CARGO_LOCK,
         code: run.code.clone(),
         other_sources: other_sources.into_iter().map(str::to_owned).collect(),
+        files: config.grid_files(plan.profile),
         data: plan.data().into_iter().cloned().collect(),
         rustc: RUSTC,
         machine: Machine::detect(),

@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::time::Instant;
 
+use matmech::named_file::relative_to;
 use tracing::error;
 
 use super::address::cell_rng;
@@ -209,7 +210,8 @@ impl<'a> Run<'a> {
         }
         let clock = Instant::now();
         // A panic in a dependency fails this cell, not the run.
-        let rows = catch_unwind(AssertUnwindSafe(|| plan.experiment.run(&cell.cell, &mut rng)))
+        let run = || relative_to(config.folder(), || plan.experiment.run(&cell.cell, &mut rng));
+        let rows = catch_unwind(AssertUnwindSafe(run))
             .map_err(|payload| {
             let found = format!("a panic: {}", panic_message(payload.as_ref()));
             Error::bug("the computation", "a result or an error", found)

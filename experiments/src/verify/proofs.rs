@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use matmech::named_file::relative_to;
 use rayon::prelude::*;
 
 use super::check::{Check, Verified};
@@ -167,7 +168,7 @@ fn proved_rows(
     let proved = |cell: &PlannedCell| {
         known.get(cell.address.clone(), || {
             let certificate = certificates.get(&cell.address).cloned().unwrap_or_default();
-            plan.experiment.prove(&cell.cell, &certificate)
+            relative_to(plan.config.folder(), || plan.experiment.prove(&cell.cell, &certificate))
         })
     };
     let rows = proved(cell)?;

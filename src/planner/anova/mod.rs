@@ -316,7 +316,7 @@ impl Planner for Anova {
         let measure = match call.written("measure") {
             None | Some("optimised") => MeasureChoice::Optimised,
             Some("uniform") => MeasureChoice::Uniform,
-            Some(path) => MeasureChoice::File(path.into()),
+            Some(path) => MeasureChoice::File(crate::named_file::resolved(path.as_ref())),
         };
         Ok(Box::new(Anova { measure, objective: objective_of(call)?, ..self.clone() }))
     }

@@ -185,6 +185,20 @@ impl Proof {
         super::rows_selected(shape, rows, &Weighting::Known(&lower, &upper))
     }
 
+    /// Returns the lower bound for a problem, as a total for the objective `mean`.
+    ///
+    /// The weights may be those of a similar problem: then the bound holds, and is a little lower.
+    ///
+    /// # Errors
+    /// As [`Proof::bounds`].
+    pub fn lower_bound(&self, problem: &Problem<'_>) -> Result<f64> {
+        problem.check()?;
+        if problem.is_default() || problem.workload.recurrence().is_some() {
+            return Ok(self.bounds(problem)?.lower_bound);
+        }
+        weighted::lower_bound(problem, self)
+    }
+
     /// Returns the bounds for a problem, as totals for the objective `mean`.
     ///
     /// *Cost*: of one iteration of `optimal`.

@@ -143,6 +143,10 @@ struct Fitted {
 impl Stream {
     /// Fits streaming noise with `buffers` exponentials or chains to a problem.
     ///
+    /// With learning rates of 0, the fit is for small positive rates in their place, so the noise of
+    /// gradients that reach no query is that of other gradients. Sensitivity, errors and the lower
+    /// bound are those of the problem itself.
+    ///
     /// # Errors
     /// The form does not support the participation, the objective or the workload; no buffer; too
     /// many steps.
@@ -153,19 +157,28 @@ impl Stream {
         options: &StreamOptions,
     ) -> Result<Self> {
         let solver = OptimalOptions { tolerance: options.tolerance, ..OptimalOptions::default() };
-        let fitted = Fitted::new(problem, form, buffers, options)?;
+        let positive = problem.workload.with_positive_rates();
+        let near = Problem { workload: positive.as_ref().unwrap_or(problem.workload), ..*problem };
+        let fitted = Fitted::new(&near, form, buffers, options)?;
         let (lower_bound, proof) = match (fitted.bound, form) {
             (Some(bound), _) => bound,
             (None, Form::Truncated) => {
-                let (bound, _, proof) = optimal::lower_bound_of_epochs(problem, &solver)?;
+                let (bound, _, proof) = optimal::lower_bound_of_epochs(&near, &solver)?;
                 (bound, Some(proof))
             }
             (None, Form::Recurrence | Form::Chains) => {
-                let optimum = Optimal::new(solver)?.select_for(problem)?;
+                let optimum = Optimal::new(solver)?.select_for(&near)?;
                 let Some(certificate) = optimum.certificate else {
                     return Err(Error::bug("optimal strategy", "a certificate", "none"));
                 };
                 (certificate.lower_bound, optimum.proof)
+            }
+        };
+        let lower_bound = match (&positive, &proof) {
+            (None, _) => lower_bound,
+            (Some(_), Some(proof)) => proof.lower_bound(problem)?,
+            (Some(_), None) => {
+                return Err(Error::bug("lower bound of a schedule", "its weights", "none"));
             }
         };
         let assessment = fitted.coefficients.assess(problem)?;

@@ -139,3 +139,80 @@ fn noise_for_fixed_epochs_costs_more_under_min_separation() {
     assert_eq!(any.bound, Some("row-sum bound"));
     assert!(any.attained > 1.25 && any.squared >= any.attained, "{any:?}");
 }
+
+/// Returns the inverse of a lower triangular matrix by forward substitution.
+fn inverse_of_lower(matrix: &Array2<f64>) -> Array2<f64> {
+    let n = matrix.nrows();
+    let mut inverse = Array2::zeros((n, n));
+    for column in 0..n {
+        for row in column..n {
+            let known: f64 = (column..row).map(|k| matrix[[row, k]] * inverse[[k, column]]).sum();
+            let unit = f64::from(u8::from(row == column));
+            inverse[[row, column]] = (unit - known) / matrix[[row, row]];
+        }
+    }
+    inverse
+}
+
+/// Learning rates that start or end with zeros, or have some inside: the gradients of these steps
+/// reach no query. Oracle: the strategy matrix of the coefficients, dense, with the workload's rows;
+/// and the lower bound of `optimal` for the positive steps alone, which have the same queries.
+#[test]
+fn steps_without_a_learning_rate_cost_nothing() {
+    let ramp = |zeros: &[usize]| -> Vec<f64> {
+        let rate = |k: usize| if zeros.contains(&k) { 0.0 } else { (k as f64 / 8.0).min(1.0) };
+        (0..24).map(rate).collect()
+    };
+    for (rates, participation) in [
+        (ramp(&[0]), Participation::Single),
+        (ramp(&[0, 1, 2, 3]), Participation::Epochs(3)),
+        (ramp(&[0, 11, 12, 22, 23]), Participation::Epochs(2)),
+        (ramp(&[0, 23]), Participation::MinSeparation { separation: 8, count: 3 }),
+    ] {
+        let workload =
+            Workload::training(crate::workload::Training::new(rates.clone(), 0.0, 1.0).unwrap());
+        let forms: &[Form] = match participation {
+            Participation::Single | Participation::Epochs(_) => &[Form::Recurrence],
+            Participation::MinSeparation { .. } => &[Form::Truncated],
+        };
+        for &form in forms {
+            for objective in [Objective::Mean, Objective::Max] {
+                if form == Form::Truncated && objective == Objective::Max {
+                    continue;
+                }
+                let problem = Problem { workload: &workload, objective, participation };
+                let fit = Stream::fit(&problem, form, 4, &StreamOptions::default()).unwrap();
+                let excess = fit.excess();
+                let most = if form == Form::Truncated { 0.08 } else { 0.01 };
+                assert!((-1e-9..most).contains(&excess), "{participation} {form:?}: {excess}");
+                // The error with dense matrices.
+                let strategy = fit.coefficients.strategy_matrix().unwrap();
+                let noise = inverse_of_lower(&strategy);
+                let rows: Vec<f64> = workload.rows().unwrap().flatten().collect();
+                let rows = ndarray::Array2::from_shape_vec((24, 24), rows).unwrap();
+                let of_queries: Vec<f64> =
+                    rows.dot(&noise).rows().into_iter().map(|row| row.dot(&row)).collect();
+                let mean = of_queries.iter().sum::<f64>() / 24.0;
+                let max = of_queries.iter().copied().fold(0.0, f64::max);
+                let stated = &fit.assessment;
+                let expected = if objective == Objective::Mean { mean } else { max };
+                assert_relative_eq!(
+                    stated.error,
+                    expected * stated.sensitivity.squared,
+                    max_relative = 1e-9
+                );
+                if participation == Participation::Single && objective == Objective::Mean {
+                    let kept: Vec<usize> = (0..24).filter(|&k| rates[k] > 0.0).collect();
+                    let positive = rows.select(ndarray::Axis(1), &kept);
+                    let gram = crate::workload::Gram::dense(
+                        &[kept.len()],
+                        matmech_linalg::gram_of(positive.view()),
+                    );
+                    let best = crate::Optimal::default().select(&gram.unwrap()).unwrap();
+                    let bound = best.certificate.unwrap().lower_bound / 24.0;
+                    assert_relative_eq!(fit.lower_bound, bound, max_relative = 1e-5);
+                }
+            }
+        }
+    }
+}

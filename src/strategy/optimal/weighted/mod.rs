@@ -27,7 +27,7 @@ use super::{OptimalOptions, ProblemDual, Proof};
 use crate::error::{Error, Result};
 use crate::strategy::participation::epochs;
 use crate::strategy::{Certificate, Objective, Participation, Problem, Status};
-pub(super) use proof::bounds;
+pub(super) use proof::{bounds, lower_bound};
 use search::{Coarse, Search, iterate};
 use weighted_queries::WeightedQueries;
 

@@ -35,11 +35,54 @@ pub(in crate::strategy::optimal) fn bounds(
     problem: &Problem<'_>,
     proof: &Proof,
 ) -> Result<ProvedBounds> {
-    let patterns = patterns_of(problem);
-    // Weights of a proof may be any, also without the symmetry that the search keeps.
-    let mut queries = WeightedQueries::of(problem, patterns.concat(), false)?;
-    let size = patterns.first().map_or(1, Vec::len);
-    let mut at = |weights: &ProofWeights| -> Result<(f64, f64)> {
+    let mut evaluation = Evaluation::of(problem)?;
+    let (lower_bound, mut error) = evaluation.at(&proof.dual, true)?;
+    if let Some(strategy) = &proof.strategy {
+        error = evaluation.at(strategy, true)?.1;
+    }
+    if !(lower_bound > 0.0 && error.is_finite()) {
+        return Err(refused("weights with finite bounds", format!("{lower_bound} and {error}")));
+    }
+    Ok(ProvedBounds { lower_bound, error: Some(error) })
+}
+
+/// Returns the lower bound at the weights of a proof, also where no strategy of finite error has
+/// these weights.
+///
+/// # Errors
+/// As [`bounds`].
+pub(in crate::strategy::optimal) fn lower_bound(
+    problem: &Problem<'_>,
+    proof: &Proof,
+) -> Result<f64> {
+    let (lower_bound, _) = Evaluation::of(problem)?.at(&proof.dual, false)?;
+    if !(lower_bound > 0.0 && lower_bound.is_finite()) {
+        return Err(refused("weights with a positive bound", lower_bound.to_string()));
+    }
+    Ok(lower_bound)
+}
+
+/// The queries of a problem, for points of given weights.
+struct Evaluation<'a> {
+    queries: WeightedQueries<'a>,
+    patterns: usize,
+    /// Steps per pattern.
+    size: usize,
+}
+
+impl<'a> Evaluation<'a> {
+    fn of(problem: &Problem<'a>) -> Result<Self> {
+        let patterns = patterns_of(problem);
+        // Weights of a proof may be any, also without the symmetry that the search keeps.
+        let queries = WeightedQueries::of(problem, patterns.concat(), false)?;
+        let size = patterns.first().map_or(1, Vec::len);
+        Ok(Evaluation { queries, patterns: patterns.len(), size })
+    }
+
+    /// Returns the lower bound at some weights, and the smallest error of their strategies, if it is
+    /// wanted.
+    fn at(&mut self, weights: &ProofWeights, with_error: bool) -> Result<(f64, f64)> {
+        let Evaluation { queries, patterns, size } = self;
         queries.set_barrier(weights.barrier);
         let query_weights = if queries.has_weights() {
             let count = queries.count() as usize;
@@ -47,23 +90,17 @@ pub(in crate::strategy::optimal) fn bounds(
         } else {
             Vec::new()
         };
-        let steps = StepWeights::of_roots(weights.single()?, size, patterns.len())?;
-        let point = Point::at(&queries, query_weights, steps)?;
+        let steps = StepWeights::of_roots(weights.single()?, *size, *patterns)?;
+        let point = Point::at(queries, query_weights, steps)?;
         let mut error = f64::INFINITY;
-        if size == 1 {
-            error = point.plain_upper_bound(&queries);
-        }
-        for candidate in point.candidates(&queries) {
-            error = error.min(candidate?.error);
+        if with_error {
+            if *size == 1 {
+                error = point.plain_upper_bound(queries);
+            }
+            for candidate in point.candidates(queries) {
+                error = error.min(candidate?.error);
+            }
         }
         Ok((point.lower_bound, error))
-    };
-    let (lower_bound, mut error) = at(&proof.dual)?;
-    if let Some(strategy) = &proof.strategy {
-        error = at(strategy)?.1;
     }
-    if !(lower_bound > 0.0 && error.is_finite()) {
-        return Err(refused("weights with finite bounds", format!("{lower_bound} and {error}")));
-    }
-    Ok(ProvedBounds { lower_bound, error: Some(error) })
 }
