@@ -52,7 +52,6 @@ pub use marginal_errors::MarginalErrors;
 pub use matrix_mechanism::{answer, estimate_cells};
 pub use planned::PlannedResiduals;
 pub use planned_queries::{QuerySmasherMechanism, run_plan};
-#[cfg(feature = "cli")]
 pub use registry::{by_name, listing, mechanisms, with_flags};
 pub use staged::Staged;
 pub(crate) use staged::{Answers, StageAnswers, StagedEstimates, Stages, sets_of};

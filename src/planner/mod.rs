@@ -59,7 +59,6 @@ pub use plan::{
     SubspaceProof,
 };
 pub use query_smasher::QuerySmasher;
-#[cfg(feature = "cli")]
 pub use registry::{by_name, listing, planners, with_flags};
 pub use residual_planner::ResidualPlanner;
 pub use residual_planner_plus::{NoiseDivision, ResidualPlannerPlus};

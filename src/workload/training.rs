@@ -18,7 +18,7 @@ use super::{Recurrence, check_dense_size};
 use crate::error::{Error, Result};
 
 /// The rate that replaces 0 in a fit, as a share of the smallest positive rate.
-const SHARE_OF_UNUSED: f64 = 1e-3;
+const SHARE_OF_UNUSED: f64 = 0.03;
 
 /// The queries of a training run of n steps.
 #[derive(Debug, Clone, PartialEq)]

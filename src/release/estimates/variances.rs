@@ -59,7 +59,9 @@ impl Estimates {
         let mut out = vec![0.0; counts.iter().product()];
         for (kept, set) in AxisSet::subsets(sizes.len()).zip(group.attributes().subsets()) {
             let Some(part) = self.parts.get(&set) else { continue };
-            let SubspaceStrategy::Kronecker(factors) = part.strategy.as_ref() else { continue };
+            let SubspaceStrategy::Kronecker(factors) = part.strategy.as_ref() else {
+                return Err(Error::bug("variances", "a product of factors", "another strategy"));
+            };
             // The variance is a product of tables, each over the queries of some axes.
             let averaged = (0..sizes.len()).filter(|axis| !kept.contains(*axis));
             let mut tables: Vec<(Vec<usize>, Arc<Vec<f64>>)> =

@@ -44,7 +44,7 @@ pub(super) fn run(
     let mut best = f64::INFINITY;
     let mut stalled = 0;
     for _ in 0..max_steps {
-        let point = dual.evaluate(mu.as_slice().unwrap_or(&[]))?;
+        let point = dual.evaluate(&mu.to_vec())?;
         bounds.record(&point);
         if bounds.ended(options) {
             return Ok(());

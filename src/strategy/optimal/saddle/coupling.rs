@@ -6,7 +6,7 @@
 use ndarray::{Array1, Array2, ArrayViewMut2, Axis, Slice};
 
 use super::{MovingRows, Spectra, reshaped};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::residual::AxisView;
 use matmech_linalg as linalg;
 
@@ -45,9 +45,9 @@ impl Coupling {
         let mut beta = Vec::with_capacity(views.len());
         for (axis, &view) in views.iter().enumerate() {
             let all = linalg::matmul(u.t(), moving.centred_but(Some(axis)).view());
-            let sums = along(&weighted, view);
+            let sums = along(&weighted, view)?;
             for x in 0..view.n {
-                let z = linalg::matmul(at_value(&all, view, x).view(), sums.t());
+                let z = linalg::matmul(at_value(&all, view, x)?.view(), sums.t());
                 let mut triangle = triangles.row_mut(first[axis] + x);
                 let mut entries = triangle.iter_mut();
                 for a in 0..rank {
@@ -62,7 +62,7 @@ impl Coupling {
                 }
             }
             let in_range = all.slice_axis(Axis(0), Slice::from(null..)).to_owned();
-            let lines = along(&mu.view().insert_axis(Axis(0)).to_owned(), view);
+            let lines = along(&mu.view().insert_axis(Axis(0)).to_owned(), view)?;
             let mut stacked = by_value(&in_range, view);
             let groups = view.outer * view.inner;
             for (index, mut row) in stacked.rows_mut().into_iter().enumerate() {
@@ -123,7 +123,15 @@ impl Coupling {
     /// Returns the rows of C at some cells, cells × parameters.
     ///
     /// rows² · parameters flops per cell.
-    pub fn rows(&self, spectra: &Spectra, cells: &[usize], y: &Array2<f64>) -> Array2<f64> {
+    ///
+    /// # Errors
+    /// None for columns Y of the rows.
+    pub fn rows(
+        &self,
+        spectra: &Spectra,
+        cells: &[usize],
+        y: &Array2<f64>,
+    ) -> Result<Array2<f64>> {
         let rank = spectra.s.len();
         let mut out = Array2::zeros((cells.len(), self.triangles.nrows()));
         let mut scaled = y.t().as_standard_layout().into_owned();
@@ -158,14 +166,13 @@ impl Coupling {
                     products.extend(column[a..].iter().map(|b| column[a] * b));
                 }
             }
-            let Ok(products) = Array2::from_shape_vec((columns.ncols(), pairs), products) else {
-                continue;
-            };
+            let products = Array2::from_shape_vec((columns.ncols(), pairs), products)
+                .map_err(|e| Error::bug("rows of the coupling", "a product per pair", e))?;
             let from = index * chunk;
             let mut rows = out.slice_axis_mut(Axis(0), Slice::from(from..from + columns.ncols()));
             rows -= &linalg::matmul(products.view(), weighted.t());
         }
-        out
+        Ok(out)
     }
 }
 
@@ -198,29 +205,37 @@ fn cross_block(
 }
 
 /// Returns the columns of a value of an axis, one per line along it.
-fn at_value(values: &Array2<f64>, view: AxisView, x: usize) -> Array2<f64> {
+fn at_value(values: &Array2<f64>, view: AxisView, x: usize) -> Result<Array2<f64>> {
     let mut out = Array2::zeros((values.nrows(), view.outer * view.inner));
-    add_value(values, view, x, &mut out);
-    out
+    add_value(values, view, x, &mut out)?;
+    Ok(out)
 }
 
 /// Returns the sums along an axis, one per line along it.
-fn along(values: &Array2<f64>, view: AxisView) -> Array2<f64> {
+fn along(values: &Array2<f64>, view: AxisView) -> Result<Array2<f64>> {
     let mut out = Array2::zeros((values.nrows(), view.outer * view.inner));
-    (0..view.n).for_each(|x| add_value(values, view, x, &mut out));
-    out
+    (0..view.n).try_for_each(|x| add_value(values, view, x, &mut out))?;
+    Ok(out)
 }
 
 /// Adds the columns of a value of an axis, one per line along it.
-fn add_value(values: &Array2<f64>, view: AxisView, x: usize, out: &mut Array2<f64>) {
+fn add_value(
+    values: &Array2<f64>,
+    view: AxisView,
+    x: usize,
+    out: &mut Array2<f64>,
+) -> Result<()> {
     for (row, mut sums) in values.rows().into_iter().zip(out.rows_mut()) {
-        let (Some(row), Some(sums)) = (row.as_slice(), sums.as_slice_mut()) else { continue };
+        let (Some(row), Some(sums)) = (row.as_slice(), sums.as_slice_mut()) else {
+            return Err(Error::bug("sums along an axis", "arrays in row-major order", "others"));
+        };
         let blocks = row.chunks_exact(view.n * view.inner);
         for (block, sums) in blocks.zip(sums.chunks_exact_mut(view.inner)) {
             let slice = &block[x * view.inner..(x + 1) * view.inner];
             sums.iter_mut().zip(slice).for_each(|(sum, value)| *sum += value);
         }
     }
+    Ok(())
 }
 
 /// Returns the entries by value of an axis, (rows · lines) × values.

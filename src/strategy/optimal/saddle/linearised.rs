@@ -81,7 +81,7 @@ impl MovingRows<'_> {
         formed.iter().enumerate().for_each(|(k, &i)| system[[k, k]] += ratio[i]);
         let cell_right = Array1::from_shape_fn(cells, |i| barrier / mu[i] - spectra.residual[i]);
         let parameters = coupling.hessian.nrows();
-        let mut right = coupling.rows(&spectra, &formed, &y);
+        let mut right = coupling.rows(&spectra, &formed, &y)?;
         let last = Array1::from_iter(formed.iter().map(|&i| cell_right[i]));
         right
             .append(Axis(1), last.insert_axis(Axis(1)).view())

@@ -78,7 +78,7 @@ fn derivatives_by_the_measures_equal_differences() {
         let moving = MovingRows { shape: &shape, rows: rows.view(), measures: &measures };
         let coupling = Coupling::of(&moving, &here, &mu).unwrap();
         let all: Vec<usize> = (0..cells).collect();
-        let c = coupling.rows(&here, &all, &here.y);
+        let c = coupling.rows(&here, &all, &here.y).unwrap();
         // Second derivatives by several axes are included for two axes.
         let axes = (0..shape.len()).map(Some).chain((shape.len() <= 2).then_some(None));
         for axis in axes {
