@@ -10,7 +10,7 @@ use ndarray::{Array1, Array2};
 use ndarray_npy::{ReadNpyError, ReadNpyExt, WriteNpyError, WriteNpyExt};
 
 use crate::error::{Error, Place, Result};
-pub use npz::{NpzArray, npz_arrays, npz_bytes, read_npz, write_npz};
+pub use npz::{NpzArray, float_arrays, npz_arrays, npz_bytes, npz_of, read_npz, write_npz};
 
 const REMEDY: &str = "give a .npy file with a two-dimensional float64 array, or a .csv file of \
                       numbers without a header";

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from numpy import float64
+from numpy import float64, uint64
 from numpy.typing import NDArray
 
 __version__: str
@@ -12,6 +12,13 @@ class Workload:
     def parse(text: str) -> Workload: ...
     @staticmethod
     def of_queries(rows: NDArray[float64], shape: list[int]) -> Workload: ...
+    @staticmethod
+    def of_sparse(
+        starts: NDArray[uint64],
+        cells: NDArray[uint64],
+        weights: NDArray[float64],
+        shape: list[int],
+    ) -> Workload: ...
     @staticmethod
     def of_gram(gram: NDArray[float64], shape: list[int]) -> Workload: ...
     @property

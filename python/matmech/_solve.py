@@ -18,6 +18,20 @@ Array = NDArray[np.float64]
 WorkloadLike = Any
 
 
+class _Stored:
+    """The matrices of a pickled result, as `_matmech.Matrices`."""
+
+    def __init__(self, factors: list[Array], dual: Array | dict[str, Array] | None) -> None:
+        self._factors = factors
+        self._dual = dual
+
+    def factors(self) -> list[Array]:
+        return self._factors
+
+    def dual(self) -> Array | dict[str, Array] | None:
+        return self._dual
+
+
 class Solution(Report):
     """A strategy with its error and its certificate.
 
@@ -44,9 +58,13 @@ class Solution(Report):
     seconds: float
     details: dict[str, Any]
 
-    def __init__(self, text: str, matrices: _matmech.Matrices) -> None:
+    def __init__(self, text: str, matrices: _matmech.Matrices | _Stored) -> None:
         super().__init__(text)
         self._matrices = matrices
+
+    def __getstate__(self) -> dict[str, Any]:
+        stored = _Stored(self._matrices.factors(), self._matrices.dual())
+        return {**self.__dict__, "_matrices": stored}
 
     def factors(self) -> list[Array]:
         """Returns the Kronecker factors of the strategy, each (queries, cells) of its attributes.
@@ -109,6 +127,14 @@ def workload_of(workload: WorkloadLike, shape: Sequence[int] | None = None) -> W
         return workload
     if isinstance(workload, str):
         return Workload.parse(workload)
+    if hasattr(workload, "tocsr"):
+        sparse = workload.tocsr()
+        return Workload.of_sparse(
+            np.asarray(sparse.indptr, dtype=np.uint64),
+            np.asarray(sparse.indices, dtype=np.uint64),
+            np.asarray(sparse.data, dtype=np.float64),
+            list(shape or sparse.shape[1:]),
+        )
     rows = matrix_of(workload)
     return Workload.of_queries(rows, list(shape or rows.shape[1:]))
 

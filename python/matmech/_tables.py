@@ -18,8 +18,11 @@ from ._columns import bad_input
 #: it as it is.
 Table = dict[str, np.ndarray]
 
-#: The text columns of a table of answers; the others are numbers, except `extrapolated`.
+#: The first columns of a table of answers, which are texts.
 _TEXTS = ["attributes", "family", "query", "cells"]
+
+#: Later columns of answers that are texts; the others are numbers.
+_WORDS = {"extrapolated", "error_bound_is"}
 
 
 def document(value: Any, table: str) -> tuple[str, bool]:
@@ -71,7 +74,7 @@ def read_table(path: str | os.PathLike[str], schema: Any = None) -> Table:
         source = document(schema, "attribute")
         types = {name: _typed(values) for name, values in _matmech.column_values(source)}
     elif names[: len(_TEXTS)] == _TEXTS:
-        types = {name: _floats for name in names[len(_TEXTS) :] if name != "extrapolated"}
+        types = {name: _floats for name in names[len(_TEXTS) :] if name not in _WORDS}
     return {name: types.get(name, _texts)(column) for name, column in zip(names, columns)}
 
 

@@ -21,6 +21,8 @@ fn _matmech(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<solve::Matrices>()?;
     module.add_class::<stream::PyCoefficients>()?;
     module.add_class::<stream::Noise>()?;
+    module.add_function(wrap_pyfunction!(workload::restored_workload, module)?)?;
+    module.add_function(wrap_pyfunction!(stream::restored_coefficients, module)?)?;
     module.add_function(wrap_pyfunction!(solve::solve, module)?)?;
     module.add_function(wrap_pyfunction!(solve::certify, module)?)?;
     module.add_function(wrap_pyfunction!(solve::registries, module)?)?;

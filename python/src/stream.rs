@@ -9,6 +9,7 @@ use matmech::strategy::stream::{Coefficients, StreamOptions, StreamedNoise};
 use matmech::{Error, Result};
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::errors;
 use crate::solve::{json, problem};
@@ -36,6 +37,16 @@ impl PyCoefficients {
         self.coefficients.write(&path).map_err(|error| errors::exception(py, &error))
     }
 
+    /// Pickles the contents of the file.
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let restored = py.import("matmech._matmech")?.getattr("restored_coefficients")?;
+        let bytes = self.coefficients.to_npz().map_err(|error| errors::exception(py, &error))?;
+        Ok((restored, (PyBytes::new(py, &bytes),)))
+    }
+
     /// The number of steps.
     #[getter]
     fn steps(&self) -> usize {
@@ -59,6 +70,14 @@ impl PyCoefficients {
         let noise = noise.map_err(|error| errors::exception(py, &error))?;
         Ok(Noise { noise: Mutex::new(noise), coordinates, steps })
     }
+}
+
+/// Returns pickled coefficients.
+#[pyfunction]
+pub(crate) fn restored_coefficients(py: Python<'_>, bytes: &[u8]) -> PyResult<PyCoefficients> {
+    let coefficients = Coefficients::of_npz(bytes);
+    let coefficients = coefficients.map_err(|error| errors::exception(py, &error))?;
+    Ok(PyCoefficients { coefficients })
 }
 
 /// Noise of one step after the other.

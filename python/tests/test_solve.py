@@ -2,6 +2,9 @@
 
 import doctest
 import importlib
+import multiprocessing
+import os
+import pickle
 import signal
 import tempfile
 import threading
@@ -13,6 +16,28 @@ import numpy as np
 
 import matmech
 from common import TestCase, command
+from matmech._solve import workload_of
+
+
+class Sparse:
+    """A matrix in compressed rows, with the fields of scipy.sparse."""
+
+    def __init__(self, matrix):
+        matrix = np.asarray(matrix)
+        rows, self.indices = np.nonzero(matrix)
+        self.data = matrix[rows, self.indices]
+        self.indptr = np.searchsorted(rows, np.arange(len(matrix) + 1))
+        self.shape = matrix.shape
+
+    def tocsr(self):
+        return self
+
+    def toarray(self):
+        raise AssertionError("the workload is made dense")
+
+
+def copied(value):
+    return pickle.loads(pickle.dumps(value))
 
 
 class Parity(TestCase):
@@ -93,12 +118,27 @@ class Oracles(TestCase):
         by_name = matmech.solve("prefix:32")
         for workload in [rows, rows.astype(int), matmech.gram(rows.T @ rows)]:
             self.assertAlmostEqual(matmech.solve(workload).error / by_name.error, 1, 6)
+        self.assertEqual(matmech.solve(Sparse(rows)).error, matmech.solve(rows).error)
+        error = matmech.certify(np.eye(32), Sparse(rows)).error
+        self.assertEqual(error, matmech.certify(np.eye(32), rows).error)
+        with self.assertRaises(matmech.BadInput):
+            matmech.solve(Sparse(rows), shape=(4, 4))
         try:
             import scipy.sparse
         except ImportError:
             self.skipTest("scipy is not installed")
-        sparse = scipy.sparse.csr_matrix(rows)
-        self.assertEqual(matmech.solve(sparse).error, matmech.solve(rows).error)
+        for sparse in [scipy.sparse.csr_matrix(rows), scipy.sparse.coo_array(rows)]:
+            self.assertEqual(matmech.solve(sparse).error, matmech.solve(rows).error)
+
+    def test_sparse_workloads_are_not_densified(self):
+        # Dense, the queries take 16 GB.
+        queries = 4_000_000
+        sparse = Sparse(np.eye(1))
+        sparse.shape = (queries, 512)
+        sparse.indptr = np.arange(queries + 1)
+        sparse.indices = np.arange(queries) % 512
+        sparse.data = np.ones(queries)
+        self.assertAlmostEqual(matmech.certify(np.eye(512), sparse).error, queries, 3)
 
     def test_noise_has_the_covariance_of_the_strategy(self):
         fitted = matmech.stream("prefix:6", buffers=2)
@@ -114,6 +154,99 @@ class Oracles(TestCase):
 
 
 class Behaviour(TestCase):
+    def test_results_and_workloads_pickle(self):
+        rows = np.tri(8)
+        with tempfile.TemporaryDirectory() as folder:
+            np.save(f"{folder}/W.npy", rows)
+            Path(f"{folder}/rates.csv").write_text("1\n0.5\n0.25\n")
+            in_files = [
+                matmech.Workload.parse(f"matrix(shape=2x4):{folder}/W.npy"),
+                matmech.Workload.parse(f"schedule(file={folder}/rates.csv)"),
+                matmech.Workload.parse(f"residual(matrix:{folder}/W.npy)"),
+            ]
+        # The files no longer exist.
+        workloads = in_files + [
+            matmech.Workload.parse("range:8"),
+            matmech.Workload.of_queries(rows, [2, 4]),
+            matmech.gram(rows.T @ rows),
+            Sparse(rows),
+        ]
+        for workload in map(workload_of, workloads):
+            with self.subTest(workload=workload.name):
+                same = copied(workload)
+                self.assertEqual((same.name, same.shape), (workload.name, workload.shape))
+                solution = matmech.solve(workload)
+                self.assert_same(matmech.solve(same).report, solution.report)
+                self.assert_same_matrices(copied(solution), solution)
+                self.assert_same_matrices(copied(copied(solution)), solution)
+        with self.assertRaises(matmech.BadInput):
+            matmech.solve(copied(matmech.gram(np.eye(4))), objective="max")
+        epochs = matmech.certify(np.eye(8), "prefix:8", participation="epochs:2")
+        self.assert_same_matrices(copied(epochs), epochs)
+        for form, participation in [
+            ("chains", "single"), ("recurrence", "epochs:2"), ("truncated", "min-sep:4,3")
+        ]:
+            fitted = matmech.stream("prefix:16", form=form, participation=participation)
+            same = copied(fitted)
+            self.assertEqual(same.report, fitted.report)
+            np.testing.assert_array_equal(same.matrix(), fitted.matrix())
+
+    def test_errors_pickle(self):
+        for call in [
+            lambda: matmech.solve("range:8", "optimum"),
+            lambda: matmech.solve("matrix:missing.npy"),
+            lambda: matmech.certify(np.ones((1, 3)), "prefix:3"),
+        ]:
+            with self.assertRaises(matmech.Error) as caught:
+                call()
+            same = copied(caught.exception)
+            self.assertEqual(type(same), type(caught.exception))
+            self.assertEqual(str(same), str(caught.exception))
+            for name, value in vars(caught.exception).items():
+                self.assertEqual(getattr(same, name), value)
+
+    def test_solve_works_in_a_pool(self):
+        workloads = ["prefix:16", matmech.Workload.parse("range:16"), np.tri(4)]
+        expected = [matmech.solve(workload) for workload in workloads]
+        for method in ["spawn", "fork"]:
+            if method in multiprocessing.get_all_start_methods():
+                with multiprocessing.get_context(method).Pool(2) as pool:
+                    found = pool.map(matmech.solve, workloads)
+                    with self.assertRaises(matmech.UnknownName):
+                        pool.apply(matmech.solve, ("prefix:16", "optimum"))
+                for same, solution in zip(found, expected):
+                    self.assert_same_matrices(same, solution)
+
+    def assert_same_matrices(self, found, expected):
+        self.assertIs(type(found), type(expected))
+        self.assert_same(found.report, expected.report)
+        for same, factor in zip(found.factors(), expected.factors(), strict=True):
+            np.testing.assert_array_equal(same, factor)
+        np.testing.assert_equal(found.dual(), expected.dual())
+
+    @unittest.skipUnless(hasattr(os, "fork"), "no fork")
+    def test_noise_is_refused_in_a_copy_of_its_process(self):
+        # The attack: two processes with one key, whose outputs differ by what the noise hides.
+        noise = matmech.stream("prefix:16").noise(4)
+        first = next(noise)
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                next(noise)
+                outcome = b"drawn"
+            except matmech.BadInput as error:
+                outcome = str(error).encode()
+            except BaseException as error:
+                outcome = repr(error).encode()
+            os.write(writer, outcome)
+            os._exit(0)
+        os.close(writer)
+        with os.fdopen(reader, "rb") as pipe:
+            self.assertIn(b"the process that created it", pipe.read())
+        os.waitpid(child, 0)
+        self.assertFalse(np.array_equal(next(noise), first))
+
     def test_errors_are_exceptions_with_fields(self):
         with self.assertRaises(matmech.UnknownName) as caught:
             matmech.solve("range:8", "optimum")

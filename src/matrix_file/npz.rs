@@ -9,6 +9,8 @@ use ndarray_npy::{ReadNpyExt, WriteNpyError, WriteNpyExt};
 use super::not_written;
 use crate::error::{Error, Result};
 
+const REMEDY: &str = "write it with matmech stream, or with numpy.savez(file, rates=…)";
+
 /// Signature of a file in the archive.
 const FILE: &[u8] = b"PK\x03\x04";
 
@@ -23,15 +25,22 @@ const END: &[u8] = b"PK\x05\x06";
 /// # Errors
 /// The file cannot be written, or the archive takes 4 GiB or more.
 pub fn write_npz(path: &Path, arrays: &[(&str, ArrayViewD<'_, f64>)]) -> Result<()> {
+    let bytes = npz_of(arrays).map_err(|e| not_written(path, WriteNpyError::Io(e)))?;
+    std::fs::write(path, bytes).map_err(|e| not_written(path, WriteNpyError::Io(e)))
+}
+
+/// Returns the bytes of an `.npz` of float64 arrays.
+///
+/// # Errors
+/// The archive takes 4 GiB or more.
+pub fn npz_of(arrays: &[(&str, ArrayViewD<'_, f64>)]) -> std::io::Result<Vec<u8>> {
     let npy = |array: &ArrayViewD<'_, f64>| {
         let mut data = Vec::new();
         let written = array.as_standard_layout().write_npy(&mut data);
-        written.map(|()| data).map_err(|e| not_written(path, e))
+        written.map(|()| data).map_err(std::io::Error::other)
     };
     let members = arrays.iter().map(|(name, array)| Ok(((*name).to_owned(), npy(array)?)));
-    let bytes = archive(&members.collect::<Result<Vec<_>>>()?)
-        .map_err(|e| not_written(path, WriteNpyError::Io(e)))?;
-    std::fs::write(path, bytes).map_err(|e| not_written(path, WriteNpyError::Io(e)))
+    archive(&members.collect::<std::io::Result<Vec<_>>>()?)
 }
 
 /// A one-dimensional array of an archive.
@@ -124,10 +133,17 @@ fn archive(members: &[(String, Vec<u8>)]) -> std::io::Result<Vec<u8>> {
 /// The file cannot be read, is no archive, is compressed or damaged, or has an array of another
 /// type.
 pub fn read_npz(path: &Path) -> Result<BTreeMap<String, ArrayD<f64>>> {
-    const REMEDY: &str = "write it with matmech stream, or with numpy.savez(file, rates=…)";
     let bytes = std::fs::read(path).map_err(|e| Error::io(path, "reading", e, REMEDY))?;
-    entries(&bytes).map_err(|found| Error::Parse {
-        origin: path.display().to_string(),
+    float_arrays(&bytes, &path.display().to_string())
+}
+
+/// Returns all arrays of an `.npz` of float64 arrays, by name; messages name the origin.
+///
+/// # Errors
+/// As [`read_npz`].
+pub fn float_arrays(bytes: &[u8], origin: &str) -> Result<BTreeMap<String, ArrayD<f64>>> {
+    entries(bytes).map_err(|found| Error::Parse {
+        origin: origin.to_owned(),
         place: None,
         expected: "an .npz archive of float64 arrays, without compression".into(),
         found,

@@ -131,6 +131,7 @@ impl Workload {
                 }
                 Ok(values)
             }
+            Queries::Sparse(rows) => Ok(rows.answers(data)),
             Queries::Sample(sample) => Ok(sample.answers(data)),
             Queries::Training(training) => Ok(training.answers(data)),
             Queries::Marginals(parts) => parts.answers(&self.shape, data),

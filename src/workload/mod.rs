@@ -23,6 +23,7 @@ mod parse;
 mod query_group;
 mod recurrence;
 mod sample;
+mod sparse;
 mod training;
 mod union;
 
@@ -39,6 +40,7 @@ pub(crate) use marginals::{check_terms, projected};
 pub use query_group::{GroupQueries, QueryGroup};
 pub use recurrence::Recurrence;
 pub use sample::{RangeSample, range_count};
+pub use sparse::SparseRows;
 pub use training::Training;
 
 use std::collections::HashMap;
@@ -67,6 +69,8 @@ enum Queries {
     Product(Vec<(Family, Vec<usize>)>),
     /// One row per query.
     Explicit(Array2<f64>),
+    /// The nonzero weights of every query.
+    Sparse(SparseRows),
     /// Sampled ranges.
     Sample(RangeSample),
     /// The steps of a training run.
@@ -153,6 +157,20 @@ impl Workload {
         })
     }
 
+    /// Creates a workload from the nonzero weights of its queries.
+    ///
+    /// # Errors
+    /// Queries over another number of cells than the box has.
+    pub fn sparse(shape: &[usize], rows: SparseRows) -> Result<Self> {
+        let cells = crate::domain::Domain::from_shape(shape)?.cells();
+        rows.check_cells(cells)?;
+        Ok(Workload {
+            name: format!("matrix:{}", format_shape(shape)),
+            shape: shape.to_vec(),
+            queries: Queries::Sparse(rows),
+        })
+    }
+
     /// Draws random predicates: every query contains every cell with the given probability,
     /// independently.
     ///
@@ -225,6 +243,21 @@ impl Workload {
         }
     }
 
+    /// Returns the workload under another name.
+    pub fn named(self, name: impl Into<String>) -> Self {
+        Workload { name: name.into(), ..self }
+    }
+
+    /// Returns the nonzero weights, if the workload was created from them.
+    pub fn sparse_rows(&self) -> Option<&SparseRows> {
+        if let Queries::Sparse(rows) = &self.queries { Some(rows) } else { None }
+    }
+
+    /// Returns the training run whose steps the workload has, if it was created from one.
+    pub fn training_run(&self) -> Option<&Training> {
+        if let Queries::Training(training) = &self.queries { Some(training) } else { None }
+    }
+
     /// Returns the workload string, or a description if the workload was not parsed from one.
     pub fn name(&self) -> &str {
         &self.name
@@ -248,6 +281,7 @@ impl Workload {
                 .map(|(family, sizes)| family.count(sizes).unwrap_or(QueryCount::exact(0)))
                 .fold(QueryCount::exact(1), QueryCount::times),
             Queries::Explicit(rows) => QueryCount::exact(rows.nrows() as u128),
+            Queries::Sparse(rows) => QueryCount::exact(rows.count() as u128),
             Queries::Sample(sample) => QueryCount::exact(sample.len() as u128),
             Queries::Training(training) => QueryCount::exact(training.steps() as u128),
             Queries::Marginals(parts) => parts.count(),
@@ -280,10 +314,8 @@ impl Workload {
     /// Returns a workload of learning rates without zeros that is close to this one: steps with rate 0
     /// reach no query here, and little of theirs reaches a query there. `None` if there are none.
     pub(crate) fn with_positive_rates(&self) -> Option<Self> {
-        let Queries::Training(training) = &self.queries else { return None };
-        let name = self.name.clone();
-        let workload = Self::training(training.with_positive_rates()?);
-        Some(Workload { name, ..workload })
+        let training = self.training_run()?.with_positive_rates()?;
+        Some(Self::training(training).named(self.name.clone()))
     }
 
     /// Returns the first-order recurrence with the workload's Gram matrix.
@@ -333,6 +365,10 @@ impl Workload {
                 check_dense_size("Gram matrix of an explicit workload", self.cells())?;
                 Gram::dense(&self.shape, matmech_linalg::gram_of(rows.view()))
             }
+            Queries::Sparse(rows) => {
+                check_dense_size("Gram matrix of a sparse workload", self.cells())?;
+                Gram::dense(&self.shape, rows.gram())
+            }
             Queries::Sample(sample) => Gram::dense(&self.shape, sample.gram()),
             Queries::Training(training) => Gram::dense(&self.shape, training.gram()?),
             Queries::Marginals(parts) => parts.gram(&self.shape),
@@ -365,6 +401,7 @@ impl Workload {
                 )
             }
             Queries::Explicit(rows) => Box::new(rows.rows().into_iter().map(|row| row.to_vec())),
+            Queries::Sparse(rows) => Box::new(rows.rows()),
             Queries::Sample(sample) => Box::new(sample.rows()),
             Queries::Training(training) => Box::new(training.rows()),
             Queries::Marginals(parts) => parts.rows(&self.shape)?,

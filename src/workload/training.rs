@@ -74,6 +74,11 @@ impl Training {
         self.rates.len()
     }
 
+    /// Returns the learning rates, the momentum and the decay.
+    pub fn parameters(&self) -> (&[f64], f64, f64) {
+        (&self.rates, self.momentum, self.decay)
+    }
+
     /// Returns the queries with small positive rates in place of zeros, if there is no momentum.
     ///
     /// A gradient with rate 0 then reaches no query, and its error does not matter. A strategy for

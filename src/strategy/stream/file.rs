@@ -8,52 +8,60 @@ use ndarray::{ArrayD, ArrayView1, ArrayViewD, Ix1, Ix2};
 
 use super::{Chains, Coefficients, Recurrence, Truncated};
 use crate::error::{Error, Result};
-use crate::matrix_file::{read_npz, write_npz};
+use crate::matrix_file::{float_arrays, npz_of, read_npz, write_npz};
 
 impl Coefficients {
     /// Writes the coefficients as `.npz`, an archive of float64 arrays.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        self.with_arrays(|arrays| write_npz(path, arrays))
+    }
+
+    /// Returns the bytes that [`write`](Self::write) writes.
+    ///
+    /// # Errors
+    /// The archive takes 4 GiB or more.
+    pub fn to_npz(&self) -> Result<Vec<u8>> {
+        let too_large = |e| {
+            let found = format!("{} steps ({e})", self.steps());
+            Error::bad_input("coefficients", "less than 4 GiB", found, "use fewer steps")
+        };
+        self.with_arrays(npz_of).map_err(too_large)
+    }
+
+    /// Calls a function with the arrays of the file.
     ///
     /// | form | keys |
     /// |---|---|
     /// | recurrence | as truncated, with `taps` ((k−1)×n) instead of `bands` |
     /// | chains | `phi`, `sigma` (n×N), `factors`, `scale` (n) |
     /// | truncated | `rates` (N), `input`, `output` (n×N), `diagonal`, `scale` (n), `bands` (1) |
-    ///
-    /// # Errors
-    /// The file cannot be written.
-    pub fn write(&self, path: &Path) -> Result<()> {
+    fn with_arrays<T>(&self, call: impl FnOnce(&[(&str, ArrayViewD<'_, f64>)]) -> T) -> T {
         match self {
-            Coefficients::Recurrence(form) => write_npz(
-                path,
-                &[
-                    ("rates", vector(&form.rates)),
-                    ("input", form.input.view().into_dyn()),
-                    ("output", form.output.view().into_dyn()),
-                    ("diagonal", vector(&form.diagonal)),
-                    ("scale", vector(&form.scale)),
-                    ("taps", form.taps.view().into_dyn()),
-                ],
-            ),
-            Coefficients::Chains(form) => write_npz(
-                path,
-                &[
-                    ("phi", form.phi.view().into_dyn()),
-                    ("sigma", form.sigma.view().into_dyn()),
-                    ("factors", vector(&form.factors)),
-                    ("scale", vector(&form.scale)),
-                ],
-            ),
-            Coefficients::Truncated(form) => write_npz(
-                path,
-                &[
-                    ("rates", vector(&form.rates)),
-                    ("input", form.input.view().into_dyn()),
-                    ("output", form.output.view().into_dyn()),
-                    ("diagonal", vector(&form.diagonal)),
-                    ("scale", vector(&form.scale)),
-                    ("bands", arr1(&[form.bands as f64]).view().into_dyn()),
-                ],
-            ),
+            Coefficients::Chains(form) => call(&[
+                ("phi", form.phi.view().into_dyn()),
+                ("sigma", form.sigma.view().into_dyn()),
+                ("factors", vector(&form.factors)),
+                ("scale", vector(&form.scale)),
+            ]),
+            Coefficients::Recurrence(form) => call(&[
+                ("rates", vector(&form.rates)),
+                ("input", form.input.view().into_dyn()),
+                ("output", form.output.view().into_dyn()),
+                ("diagonal", vector(&form.diagonal)),
+                ("scale", vector(&form.scale)),
+                ("taps", form.taps.view().into_dyn()),
+            ]),
+            Coefficients::Truncated(form) => call(&[
+                ("rates", vector(&form.rates)),
+                ("input", form.input.view().into_dyn()),
+                ("output", form.output.view().into_dyn()),
+                ("diagonal", vector(&form.diagonal)),
+                ("scale", vector(&form.scale)),
+                ("bands", arr1(&[form.bands as f64]).view().into_dyn()),
+            ]),
         }
     }
 
@@ -63,7 +71,20 @@ impl Coefficients {
     /// The file is no archive of float64 arrays; an array is missing, has another shape, or a
     /// number that is not finite; σ, d, r, λ or b is not positive.
     pub fn read(path: &Path) -> Result<Self> {
-        let mut arrays = Arrays { path, arrays: read_npz(path)? };
+        Self::of_arrays(path.display().to_string(), read_npz(path)?)
+    }
+
+    /// Returns the coefficients of [`to_npz`](Self::to_npz).
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn of_npz(bytes: &[u8]) -> Result<Self> {
+        let origin = "coefficients";
+        Self::of_arrays(origin.into(), float_arrays(bytes, origin)?)
+    }
+
+    fn of_arrays(origin: String, arrays: BTreeMap<String, ArrayD<f64>>) -> Result<Self> {
+        let mut arrays = Arrays { origin, arrays };
         if arrays.arrays.contains_key("phi") {
             let phi = arrays.matrix("phi", None)?;
             let shape = phi.dim();
@@ -114,15 +135,15 @@ fn vector(values: &[f64]) -> ArrayViewD<'_, f64> {
 }
 
 /// The arrays of a file.
-struct Arrays<'a> {
-    path: &'a Path,
+struct Arrays {
+    origin: String,
     arrays: BTreeMap<String, ArrayD<f64>>,
 }
 
-impl Arrays<'_> {
+impl Arrays {
     fn refuse(&self, expected: String, found: impl Into<String>) -> Error {
         Error::Parse {
-            origin: self.path.display().to_string(),
+            origin: self.origin.clone(),
             place: None,
             expected,
             found: found.into(),
@@ -189,9 +210,13 @@ mod tests {
         let path = folder.path().join("noise.npz");
         for coefficients in streams() {
             coefficients.write(&path).unwrap();
-            let read = Coefficients::read(&path).unwrap();
-            assert_eq!(read.form(), coefficients.form());
-            assert_eq!(read.noise_matrix().unwrap(), coefficients.noise_matrix().unwrap());
+            let bytes = coefficients.to_npz().unwrap();
+            assert_eq!(std::fs::read(&path).unwrap(), bytes);
+            for read in [Coefficients::read(&path), Coefficients::of_npz(&bytes)] {
+                let read = read.unwrap();
+                assert_eq!(read.form(), coefficients.form());
+                assert_eq!(read.noise_matrix().unwrap(), coefficients.noise_matrix().unwrap());
+            }
         }
     }
 
