@@ -50,7 +50,9 @@ pub(crate) fn values<'py>(
     schema: &matmech::Schema,
 ) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
     let attributes = schema.attributes().iter().enumerate();
-    attributes.map(|(position, a)| Ok((a.name.clone(), of_attribute(py, schema, position)?))).collect()
+    attributes
+        .map(|(position, a)| Ok((a.name.clone(), of_attribute(py, schema, position)?)))
+        .collect()
 }
 
 fn of_attribute<'py>(
@@ -141,7 +143,8 @@ fn basic(item: &Bound<'_, PyAny>) -> Option<OwnedValue> {
         return Some(match integer.extract::<i128>() {
             Ok(integer) => OwnedValue::Integer(integer),
             Err(_) => {
-                let digits = integer.str().ok().and_then(|text| Decimal::parse(text.to_str().ok()?));
+                let digits =
+                    integer.str().ok().and_then(|text| Decimal::parse(text.to_str().ok()?));
                 digits.map_or(OwnedValue::Other, OwnedValue::Number)
             }
         });

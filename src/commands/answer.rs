@@ -100,7 +100,8 @@ impl Answer {
             ));
         }
         let measured = StagedMeasurements::read(&self.measurements)?;
-        let workload = self.workload(&measured.schema, measured.statement.workload(), &measured.inputs)?;
+        let workload =
+            self.workload(&measured.schema, measured.statement.workload(), &measured.inputs)?;
         let marginals = StagedMarginals::of(measured)?;
         with_parts(steps, "answers", workload.groups().len(), |progress| {
             staged::answers::write(&outputs.table.partial, &marginals, &workload, progress)
@@ -128,7 +129,8 @@ impl Answer {
             records::refuse_without_model()?;
         }
         let measured = Measurements::read(&self.measurements)?;
-        let workload = self.workload(&measured.schema, measured.statement.workload(), &measured.inputs)?;
+        let workload =
+            self.workload(&measured.schema, measured.statement.workload(), &measured.inputs)?;
         let estimates = Estimates::of(&measured)?;
         estimates.check_answers(&workload)?;
         if self.adjust {
@@ -214,7 +216,8 @@ impl NewFiles {
         let path = out.with_file_name(name);
         let remedy = "use a folder that can be written; remove the .partial folder of an \
                       interrupted run";
-        std::fs::create_dir(&path).map_err(|e| Error::io(&path, "creating the folder", e, remedy))?;
+        std::fs::create_dir(&path)
+            .map_err(|e| Error::io(&path, "creating the folder", e, remedy))?;
         Ok(NewFiles { path })
     }
 

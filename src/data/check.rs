@@ -192,7 +192,9 @@ mod tests {
 
     #[test]
     fn faults_are_found_at_their_lines() {
-        for (fault, part) in [("7,\"clerk", "quotation mark"), ("7,clerk\rclerk", "carriage return")] {
+        for (fault, part) in
+            [("7,\"clerk", "quotation mark"), ("7,clerk\rclerk", "carriage return")]
+        {
             let text = format!("age,job\n5,clerk\n6,\"a\nb\"\n{fault}\n8,clerk\n");
             let found = check_of(&text, OutOfDomain::Drop, None);
             let offence = &found.offences[0];

@@ -136,7 +136,8 @@ impl OpenTable {
 /// Returns the columns with a name.
 fn columns_named(columns: &[ColumnHeader], name: &str) -> Vec<usize> {
     let name = name.trim();
-    let named = columns.iter().enumerate().filter(|(_, column)| column.name.as_deref() == Some(name));
+    let named =
+        columns.iter().enumerate().filter(|(_, column)| column.name.as_deref() == Some(name));
     named.map(|(index, _)| index).collect()
 }
 

@@ -47,7 +47,9 @@ impl QueryWords {
                     let size = schema.attributes()[position].size;
                     if *family == Family::IDENTITY {
                         let cells = 0..size;
-                        return Ok(cells.map(|cell| cells_in_words(schema, position, cell, cell)).collect());
+                        return Ok(cells
+                            .map(|cell| cells_in_words(schema, position, cell, cell))
+                            .collect());
                     }
                     Ok(family.rows(&[size])?.map(|row| part(schema, position, &row)).collect())
                 };

@@ -171,8 +171,8 @@ impl<'a> Listed<'a> {
     }
 
     fn accepts(&self, column: ColumnType) -> bool {
-        let has_integers = !self.integers.is_empty()
-            || self.numbers.keys().any(Decimal::is_integer);
+        let has_integers =
+            !self.integers.is_empty() || self.numbers.keys().any(Decimal::is_integer);
         match column {
             ColumnType::Text | ColumnType::Any => true,
             ColumnType::Integer => has_integers,
@@ -309,7 +309,10 @@ enum TextNumber {
 fn number_of(text: &str) -> Option<TextNumber> {
     let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
     let is_plain = matches!(digits, [b'0'] | [b'1'..=b'9', ..]);
-    if is_plain && digits.iter().all(u8::is_ascii_digit) && let Ok(integer) = text.parse() {
+    if is_plain
+        && digits.iter().all(u8::is_ascii_digit)
+        && let Ok(integer) = text.parse()
+    {
         return Some(TextNumber::Integer(integer));
     }
     Decimal::parse(text).map(TextNumber::Other)
@@ -447,7 +450,9 @@ mod tests {
                 other => other,
             };
             assert_eq!(coded(categorical, Value::Text(text)), in_categorical, "{text}");
-            if let Ok(number) = text.parse::<f64>() && text != "03" {
+            if let Ok(number) = text.parse::<f64>()
+                && text != "03"
+            {
                 assert_eq!(coded(numeric, Value::Float(number)), in_numeric, "{text}");
             }
         }

@@ -117,8 +117,7 @@ pub(super) fn coding(entry: &AttributeEntry, origin: &str) -> Result<(Coding, Op
             }
             let ends = bins.low.decimal().zip(bins.high.decimal());
             // `Schema::with_codings` refuses an empty attribute.
-            let Some(valid) =
-                ends.and_then(|(low, high)| Bins::new(low, high, bins.count.max(1)))
+            let Some(valid) = ends.and_then(|(low, high)| Bins::new(low, high, bins.count.max(1)))
             else {
                 let found = format!("low = {}, high = {}", bins.low, bins.high);
                 return refuse("bins", "finite numbers low < high".into(), found);

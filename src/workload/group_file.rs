@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::matrices::{Matrices, MatrixSource};
 use super::groups::{GroupFamily, GroupedWorkload, attribute_sets, groups_of};
+use super::matrices::{Matrices, MatrixSource};
 use super::query_group::{GroupQueries, QueryGroup};
 use super::{Family, QueryCount};
 use crate::domain::AttributeSet;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use ndarray::Array2;
 
-use super::matrices::Matrices;
 use super::joint::{JointQueries, RandomRows};
+use super::matrices::Matrices;
 use super::query_group::{QueryGroup, check_ordered, checked, refuse};
 use super::{Family, QueryCount};
 use crate::domain::{Attribute, AttributeKind, AttributeSet};

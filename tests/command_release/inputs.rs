@@ -23,10 +23,15 @@ fn files_that_a_release_names_are_stored_with_it() {
     let workload = "[[queries]]\nfamily = \"matrix\"\nfile = \"m.csv\"\nattributes = [\"age\"]\n\
                     [[queries]]\nfamily = \"identity\"\nways = [1, 2]\n";
     std::fs::write(here.join("work/W.toml"), workload).unwrap();
-    std::fs::write(here.join("measure.toml"), "[[attribute]]\nname = \"age\"\nmeasure = [0.4, 0.3, 0.2, 0.1]\n\
-         [[attribute]]\nname = \"job\"\nmeasure = [0.5, 0.25, 0.25]\n").unwrap();
+    std::fs::write(
+        here.join("measure.toml"),
+        "[[attribute]]\nname = \"age\"\nmeasure = [0.4, 0.3, 0.2, 0.1]\n\
+         [[attribute]]\nname = \"job\"\nmeasure = [0.5, 0.25, 0.25]\n",
+    )
+    .unwrap();
     let words = |out: &'static str, more: &[&'static str]| {
-        let fixed = ["release", "--schema", "S.toml", "--workload", "work/W.toml", "--data", "X.csv"];
+        let fixed =
+            ["release", "--schema", "S.toml", "--workload", "work/W.toml", "--data", "X.csv"];
         let rest = ["--ledger", "L.jsonl", "--rho", "0.2", "--out", out];
         [&fixed[..], &rest, more].concat()
     };
@@ -77,10 +82,7 @@ fn bounds_of_weighted_queries_name_their_weight() {
     let bound = |row: usize| rows[row][5].parse::<f64>().unwrap();
     assert!((bound(0) / bound(2) - 70_000.0).abs() < 1.0 && bound(0) >= 70_000.0 * bound(2));
     assert!((bound(1) - bound(2)).abs() < 2e-6 && bound(1) >= bound(2));
-    assert_eq!(
-        &rows[0][7],
-        "70000 times the sum of the absolute errors of all cells of age"
-    );
+    assert_eq!(&rows[0][7], "70000 times the sum of the absolute errors of all cells of age");
     assert_eq!(&rows[2][7], "the sum of the absolute errors of all cells of age");
 }
 
@@ -198,7 +200,8 @@ fn three_tenths_are_three_releases() {
     of("C", "rest", &[]).success().stdout(contains("; rho 0.1"));
     shown("left      rho 0\n");
     of("D", "rest", &[]).failure().stderr(contains("a remaining budget"));
-    let dry = ["release", "--schema", "S.toml", "--workload", "W.toml", "--rho", "rest", "--dry-run"];
+    let dry =
+        ["release", "--schema", "S.toml", "--workload", "W.toml", "--rho", "rest", "--dry-run"];
     matmech(here, &dry).failure().stderr(contains("ledger show"));
     matmech(here, &["ledger", "create", "U.jsonl", "--rho", "rest"]).failure();
 }

@@ -168,9 +168,11 @@ fn a_dry_run_reads_spends_and_writes_nothing() {
         "1e-9",
         "--dry-run",
     ];
-    matmech(here, &dry)
-        .success()
-        .stdout(contains("expected").and(contains("epsilon 1 at delta 1e-9; rho ")).and(contains("dry run")));
+    matmech(here, &dry).success().stdout(
+        contains("expected")
+            .and(contains("epsilon 1 at delta 1e-9; rho "))
+            .and(contains("dry run")),
+    );
     release(here, "R", &["--dry-run"]).success();
     assert!(!here.join("R").exists() && !here.join("R.partial").exists());
     assert_eq!(ledger(here)["reservations"], 0);

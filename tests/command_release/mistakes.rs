@@ -119,7 +119,9 @@ fn a_lone_carriage_return_is_refused() {
         std::fs::write(here.join("X.csv"), format!("age,job,other\n{lines}8,clerk,x\n")).unwrap();
         let before = ledger(here)["reservations"].as_u64().unwrap();
         let check = ["check-data", "--schema", "S.toml", "--data", "X.csv"];
-        matmech(here, &check).success().stdout(contains("line 3: ").and(contains("carriage return")));
+        matmech(here, &check)
+            .success()
+            .stdout(contains("line 3: ").and(contains("carriage return")));
         let said = release(here, "R", &[])
             .failure()
             .stderr(contains("carriage return").and(contains("check-data")));

@@ -90,10 +90,9 @@ mod tests {
 
     #[test]
     fn inputs_hash_ignores_only_the_key_order() {
-        let hash =
-            |revision, params: &Value, seed| {
-                inputs_hash("e", "k", revision, "a", params, seed, &BTreeMap::new())
-            };
+        let hash = |revision, params: &Value, seed| {
+            inputs_hash("e", "k", revision, "a", params, seed, &BTreeMap::new())
+        };
         let base = hash(1, &json!({"x": 1, "y": [0.1, "s"]}), 7);
         assert_eq!(base, hash(1, &json!({"y": [0.1, "s"], "x": 1}), 7));
         assert_ne!(base, hash(2, &json!({"x": 1, "y": [0.1, "s"]}), 7));

@@ -211,8 +211,7 @@ impl<'a> Run<'a> {
         let clock = Instant::now();
         // A panic in a dependency fails this cell, not the run.
         let run = || relative_to(config.folder(), || plan.experiment.run(&cell.cell, &mut rng));
-        let rows = catch_unwind(AssertUnwindSafe(run))
-            .map_err(|payload| {
+        let rows = catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
             let found = format!("a panic: {}", panic_message(payload.as_ref()));
             Error::bug("the computation", "a result or an error", found)
         })??;

@@ -105,6 +105,61 @@ fn interrupted_run_resumes_and_jobs_change_no_bit() {
     }
 }
 
+/// Files of a config are beside it, wherever the program runs, and a change of their contents is a
+/// change of the inputs.
+#[test]
+fn cells_are_recomputed_when_a_file_that_they_name_changes() {
+    let project = Project::new();
+    let workloads = ["matrix:W.csv", "schedule(file=rates.csv)", "prefix:3"];
+    project.write(
+        "configs/s1/errors.toml",
+        &format!(
+            "experiment = 's1/errors'\nkind = 'strategy-errors'\ntitle = 'errors'\n\
+             reproduces = 'nothing'\nseed = 1\n\
+             expected_seconds = 1\nexpected_mb = 10\n[grid]\nworkloads = {workloads:?}\n\
+             methods = ['identity', 'matrix:A.csv']\n",
+        ),
+    );
+    project.write("configs/s1/W.csv", "1,0,0\n1,1,0\n1,1,1\n");
+    project.write("configs/s1/rates.csv", "1\n2\n3\n");
+    project.write("configs/s1/A.csv", "1,0,0\n0,1,0\n0,0,1\n");
+    let elsewhere = tempfile::tempdir().unwrap();
+    let run = || {
+        let run = reproduce(&project, &["run", "s1/errors"]).current_dir(&elsewhere).output();
+        let output = run.unwrap();
+        assert!(output.status.success(), "{}", text(&output));
+        let record = project.read("results/s1/errors.provenance.json");
+        let record: serde_json::Value = serde_json::from_str(&record).unwrap();
+        for (name, hash) in record["files"].as_object().unwrap() {
+            let contents = project.read(&format!("configs/s1/{name}"));
+            assert_eq!(hash, &experiments::hash::sha256_hex(contents.as_bytes()));
+        }
+        assert_eq!(record["files"].as_object().unwrap().len(), 3);
+        (
+            record["cells_computed"].as_u64().unwrap(),
+            project.deterministic_table("results/s1/errors.csv"),
+        )
+    };
+    let (computed, first) = run();
+    assert_eq!(computed, 6);
+    let mut previous = first.clone();
+    for (file, contents, affected) in [
+        ("W.csv", "1,0,0\n1,1,0\n2,2,2\n", 2),
+        ("rates.csv", "1\n2\n4\n", 2),
+        ("A.csv", "1,0,0\n0,2,0\n0,0,1\n", 3),
+    ] {
+        let original = project.read(&format!("configs/s1/{file}"));
+        project.write(&format!("configs/s1/{file}"), contents);
+        let (computed, table) = run();
+        assert_eq!(computed, affected, "{file}");
+        assert_ne!(table, previous, "{file}");
+        previous = table;
+        project.write(&format!("configs/s1/{file}"), &original);
+    }
+    run();
+    assert_eq!(project.deterministic_table("results/s1/errors.csv"), first);
+}
+
 #[test]
 fn invalid_input_ends_with_message_and_exit_code_and_loses_nothing() {
     let project = project();

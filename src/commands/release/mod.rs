@@ -25,8 +25,8 @@ use crate::planner;
 use crate::privacy::{Neighbours, PrivacyUnit, Rho};
 use crate::release::records::{self, RecordCount};
 use crate::release::{
-    self, Estimates, Inputs, IntegerPlan, Ledger, LockWait, Reservation, Sources, Statement, Terms, adjust, answers,
-    run,
+    self, Estimates, Inputs, IntegerPlan, Ledger, LockWait, Reservation, Sources, Statement, Terms,
+    adjust, answers, run,
 };
 use crate::schema::{Schema, SchemaSource};
 use crate::workload::GroupedWorkload;

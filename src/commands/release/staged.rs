@@ -152,8 +152,7 @@ impl Release {
             let statement = statement.reserved(ledger, reservation);
             let measurements = folder.subfolder("measurements")?;
             let sources = Sources { schema: texts[0], inputs: &inputs };
-            let marginals =
-                run(&plan, statement, sources, data, rule, reservation, &measurements)?;
+            let marginals = run(&plan, statement, sources, data, rule, reservation, &measurements)?;
             report.synthetic = write(folder, &marginals, workload, self.records, steps)?;
             report.mean_error_bound_95 = marginals.bounds().map(|bounds| bounds.mean);
             report.mean_error_bound_95_per_record =

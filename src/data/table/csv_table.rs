@@ -73,10 +73,8 @@ impl CsvTable {
     ) -> Result<Self> {
         let mut reader =
             csv::ReaderBuilder::new().flexible(true).from_reader(CsvBytes::new(source));
-        let mut header = reader
-            .byte_headers()
-            .map_err(|error| read_error(error).unquoted(origin))?
-            .clone();
+        let mut header =
+            reader.byte_headers().map_err(|error| read_error(error).unquoted(origin))?.clone();
         header.trim();
         let column = |name: &[u8]| ColumnHeader {
             name: std::str::from_utf8(name).ok().map(str::to_owned),

@@ -84,9 +84,9 @@ impl<'a> Values<'a> {
     /// Returns the value of a record; missing past the end.
     pub fn get(&self, row: usize) -> Value<'a> {
         let value = match *self {
-            Values::Fields(bytes, ranges) => ranges.get(row).and_then(|&(start, end)| {
-                bytes.get(start..end).map(Value::of_bytes)
-            }),
+            Values::Fields(bytes, ranges) => {
+                ranges.get(row).and_then(|&(start, end)| bytes.get(start..end).map(Value::of_bytes))
+            }
             Values::Integer(values) => values.get(row).map(|&v| Value::Integer(v.into())),
             Values::Unsigned(values) => values.get(row).map(|&v| Value::Integer(v.into())),
             Values::Float(values) => {
@@ -156,7 +156,13 @@ impl ReadError {
             ReadError::Malformed { line, fault } => {
                 let (expected, found) = fault.in_words();
                 let place = Some(Place { line, column: 0 });
-                Error::Parse { origin: origin.to_owned(), place, expected, found, remedy: remedy.into() }
+                Error::Parse {
+                    origin: origin.to_owned(),
+                    place,
+                    expected,
+                    found,
+                    remedy: remedy.into(),
+                }
             }
         }
     }

@@ -72,7 +72,10 @@ mod tests {
                 Block::Paragraph([strong("Bold."), text(" x & "), code("a<b")].into()),
                 "<p><strong>Bold.</strong> x &amp; <code>a&lt;b</code></p>",
             ),
-            (Block::List(vec!["one".into(), "`two`".into()]), "<ul><li>one</li><li>`two`</li></ul>"),
+            (
+                Block::List(vec!["one".into(), "`two`".into()]),
+                "<ul><li>one</li><li>`two`</li></ul>",
+            ),
             (Block::Heading("A".into()), "<h3>A</h3>"),
             (
                 Block::Table {

@@ -375,14 +375,8 @@ fn read_text(text: &str, origin: &str) -> Result<Contents> {
         return Err(refuse(2, "at least one record per person", "0".into()));
     }
     let last = sha256(lines[1].as_bytes());
-    let mut read = Contents {
-        opening,
-        total,
-        spent: 0i64.into(),
-        reservations: Vec::new(),
-        lines: 2,
-        last,
-    };
+    let mut read =
+        Contents { opening, total, spent: 0i64.into(), reservations: Vec::new(), lines: 2, last };
     let mut is_last = read.lines == promised && read.last == head.last;
     for (index, line) in lines.iter().enumerate().skip(2) {
         let number = index + 1;

@@ -9,7 +9,8 @@ fn unit() -> PrivacyUnit {
 
 fn new(total: f64) -> (tempfile::TempDir, Ledger) {
     let folder = tempfile::tempdir().unwrap();
-    let ledger = Ledger::create(&folder.path().join("L.jsonl"), rho(total), None, unit(), None).unwrap();
+    let ledger =
+        Ledger::create(&folder.path().join("L.jsonl"), rho(total), None, unit(), None).unwrap();
     (folder, ledger)
 }
 

@@ -12,7 +12,7 @@ use super::REMEDY;
 use super::files::Files;
 use crate::error::{Error, Result};
 use crate::matrix_file::{npy_bytes, npy_of_bytes};
-use crate::workload::{GroupedWorkload, MatrixSource, Matrices};
+use crate::workload::{GroupedWorkload, Matrices, MatrixSource};
 
 /// The name of the map.
 const INPUTS: &str = "inputs.json";

@@ -227,8 +227,14 @@ impl StagedMeasurements {
             return Err(refuse(&missing, "a complete stage", found));
         }
         let is_certified = files::is_complete(&folder.join(CERTIFICATE));
-        let mut read =
-            StagedMeasurements { schema, schema_text, statement, inputs, stages, certificate: None };
+        let mut read = StagedMeasurements {
+            schema,
+            schema_text,
+            statement,
+            inputs,
+            stages,
+            certificate: None,
+        };
         if is_certified {
             read.certificate = Some(read.read_certificate(&folder.join(CERTIFICATE))?);
         }

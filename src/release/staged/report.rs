@@ -20,9 +20,8 @@ pub fn report(
     let sets = candidates(schema, workload.groups().iter().map(|group| group.attributes()));
     let sections = sections(schema, &sets, &mut |attributes| {
         let marginal = marginals.marginal(attributes)?;
-        let bound = |bound| {
-            format!("The absolute errors add up to at most {} (95 %).", at_most(bound, 1))
-        };
+        let bound =
+            |bound| format!("The absolute errors add up to at most {} (95 %).", at_most(bound, 1));
         Ok(PublishedMarginal {
             attributes,
             estimates: marginal.cells,

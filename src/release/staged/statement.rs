@@ -11,12 +11,12 @@ use crate::access::IntegerQuestion;
 use crate::error::{Error, Result};
 use crate::mechanism::Staged;
 use crate::privacy::{ExactRho, PrivacyUnit, fine_noise};
+use crate::release::document::{Block, Line, code, strong, text, to_markdown};
 use crate::release::integer_plan::IntegerMeasurement;
 use crate::release::ledger::Reservation;
 use crate::release::measurements::strategies::MeasuredList;
 use crate::release::records::SyntheticRecords;
 use crate::release::report::Fact;
-use crate::release::document::{Block, Line, code, strong, text, to_markdown};
 use crate::release::statement::{Protection, Terms, at_most, shortest};
 use crate::schema::Schema;
 

@@ -222,13 +222,8 @@ impl Statement {
             blocks.push(Block::Paragraph(line.into()));
         }
         blocks.extend(self.protection.not_protected_in_words());
-        let columns = [
-            ("measured", false),
-            ("ρ alone", true),
-            ("Δ²", true),
-            ("σ", true),
-            ("integers", true),
-        ];
+        let columns =
+            [("measured", false), ("ρ alone", true), ("Δ²", true), ("σ", true), ("integers", true)];
         let row = |subspace: &Subspace| {
             let bound = if subspace.sensitivity_is_attained { "" } else { "at most " };
             vec![

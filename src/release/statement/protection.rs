@@ -153,8 +153,10 @@ impl Protection {
     pub(in crate::release) fn records_in_words(&self) -> Line {
         let mut line: Line = [
             strong("Records."),
-            text(" A value outside the schema is treated as the value that the schema declares for \
-                  others ("),
+            text(
+                " A value outside the schema is treated as the value that the schema declares for \
+                  others (",
+            ),
             code("other"),
             text("); if it declares none, the record is dropped."),
         ]
@@ -168,8 +170,10 @@ impl Protection {
             line.extend([
                 text(" Of the records with the same value of "),
                 code(column),
-                text(format!(", the first {rows} of the table were kept, and records without a \
-                              value of ")),
+                text(format!(
+                    ", the first {rows} of the table were kept, and records without a \
+                              value of "
+                )),
                 code(column),
                 text(" were dropped."),
             ]);

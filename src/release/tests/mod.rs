@@ -74,8 +74,15 @@ fn released(plan: &IntegerPlan, records: &Records, seed: u64) -> Measurements {
     // Tests reserve the cost of the plan, rounded up to a double.
     let reservation = Reservation::unwritten(plan.cost().rounded_up().unwrap(), plan.unit());
     let noise = OperatingSystemNoise::of_counter(seed);
-    run::measure(plan, statement_of(plan), sources(&schema_text(&sizes)), records, &reservation, noise)
-        .unwrap()
+    run::measure(
+        plan,
+        statement_of(plan),
+        sources(&schema_text(&sizes)),
+        records,
+        &reservation,
+        noise,
+    )
+    .unwrap()
 }
 
 /// Returns a statement without ledger, made once; the measurements do not depend on its plan.

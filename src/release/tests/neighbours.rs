@@ -5,8 +5,8 @@ use std::path::Path;
 use super::audit::attack_tables;
 use super::*;
 use crate::data::PersonLimit;
-use crate::test_support::read_csv;
 use crate::privacy::{Neighbours, RationalDeviation};
+use crate::test_support::read_csv;
 use crate::test_support::rho;
 
 const SCHEMA: &str =

@@ -4,13 +4,12 @@
 //! answers. Its logarithm is, up to terms that do not depend on the noise, the sum over all noisy
 //! integers of (y − E y) (E' y − E y)/σ², with the expectations on the two tables.
 
-
 use super::*;
 use crate::data::PersonLimit;
-use crate::test_support::read_csv;
 use crate::privacy::Neighbours;
 use crate::release::tests::audit::Attack;
 use crate::schema::Schema;
+use crate::test_support::read_csv;
 
 /// Returns Σ (y − E y)(E' y − E y)/σ² over a transcript.
 fn statistic(measured: &StagedMeasurements, [without, with]: [&Records; 2]) -> f64 {

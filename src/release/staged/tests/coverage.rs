@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::*;
 use crate::domain::AttributeSet;
 use crate::privacy::{Neighbours, RationalDeviation};
-use crate::workload::{MatrixSource, Matrices};
+use crate::workload::{Matrices, MatrixSource};
 
 /// Returns the maximum of misses in `trials` of probability 5 %: four standard errors more than
 /// their mean. At a probability of 5 % it is exceeded in one of 20,000 runs of the test.
@@ -131,7 +131,8 @@ fn error_bounds_of_weighted_queries_are_in_the_unit_of_the_answer() {
             let error = (estimate - truth[query]).abs();
             misses[query] += f64::from(u8::from(error > bound));
             unweighted[query] += f64::from(u8::from(error > l1[query / 3]));
-            let words = ["45000 times the sum", "0.3 times the sum", "the sum", "1000000 times the"];
+            let words =
+                ["45000 times the sum", "0.3 times the sum", "the sum", "1000000 times the"];
             assert!(row[7].starts_with(words[query]), "{row:?}");
         }
     }

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::domain::AttributeSet;
-use crate::test_support::read_csv;
 use crate::release::records::{RecordCount, draw};
+use crate::test_support::read_csv;
 
 /// Returns the L1 distances of the marginals of two tables.
 const AUTO: RecordCount = RecordCount::Released { at_most: 1 << 20 };

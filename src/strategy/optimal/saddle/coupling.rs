@@ -126,12 +126,7 @@ impl Coupling {
     ///
     /// # Errors
     /// None for columns Y of the rows.
-    pub fn rows(
-        &self,
-        spectra: &Spectra,
-        cells: &[usize],
-        y: &Array2<f64>,
-    ) -> Result<Array2<f64>> {
+    pub fn rows(&self, spectra: &Spectra, cells: &[usize], y: &Array2<f64>) -> Result<Array2<f64>> {
         let rank = spectra.s.len();
         let mut out = Array2::zeros((cells.len(), self.triangles.nrows()));
         let mut scaled = y.t().as_standard_layout().into_owned();
@@ -219,12 +214,7 @@ fn along(values: &Array2<f64>, view: AxisView) -> Result<Array2<f64>> {
 }
 
 /// Adds the columns of a value of an axis, one per line along it.
-fn add_value(
-    values: &Array2<f64>,
-    view: AxisView,
-    x: usize,
-    out: &mut Array2<f64>,
-) -> Result<()> {
+fn add_value(values: &Array2<f64>, view: AxisView, x: usize, out: &mut Array2<f64>) -> Result<()> {
     for (row, mut sums) in values.rows().into_iter().zip(out.rows_mut()) {
         let (Some(row), Some(sums)) = (row.as_slice(), sums.as_slice_mut()) else {
             return Err(Error::bug("sums along an axis", "arrays in row-major order", "others"));
