@@ -83,7 +83,7 @@ fn of_attribute<'py>(
 
 fn column(kind: &str, values: &Bound<'_, PyAny>, unit: i64) -> PyResult<MemoryColumn> {
     fn array<T: numpy::Element + Copy>(values: &Bound<'_, PyAny>) -> PyResult<Vec<T>> {
-        let array: PyReadonlyArray1<'_, T> = values.extract().map_err(Into::<PyErr>::into)?;
+        let array: PyReadonlyArray1<'_, T> = values.extract()?;
         Ok(array.as_array().to_vec())
     }
     Ok(match kind {

@@ -15,6 +15,7 @@ mod integer_factor;
 mod integer_strategy;
 mod joint_sensitivity;
 pub mod lsa;
+mod noise_cost;
 mod optimal;
 pub mod participation;
 mod prefix_sums;

@@ -66,6 +66,6 @@ impl BandedInverseSquareRoot {
                 .reduce(|best, next| if next.0 < best.0 { next } else { best })
                 .unwrap_or_else(|| with(n)),
         };
-        of_coefficients(&c, bands - 1)
+        of_coefficients(&c, bands - 1, bands)
     }
 }

@@ -54,7 +54,7 @@ impl BandedSquareRoot {
         let bands = self.bands.unwrap_or(separation).min(n);
         let mut c = square_root(n);
         c[bands..].fill(0.0);
-        of_coefficients(&c, bands - 1)
+        of_coefficients(&c, bands - 1, bands)
     }
 }
 

@@ -5,6 +5,7 @@ use ndarray::Array2;
 use super::{Factorisation, factor, select_gram, steps};
 use crate::call::Call;
 use crate::error::Result;
+use crate::strategy::noise_cost::NoiseCost;
 use crate::strategy::{Problem, Selection, StrategySelector};
 use crate::workload::Gram;
 
@@ -75,8 +76,11 @@ impl BinaryTree {
         Ok(Factorisation {
             factor: factor(counts)?,
             variances: (1..=n).map(variance).collect(),
-            buffers: levels as f64,
-            normals: nodes.len() as f64 / n as f64,
+            cost: NoiseCost {
+                buffers: levels as f64,
+                normals: nodes.len() as f64 / n as f64,
+                coefficients: if self.honaker { levels as f64 } else { 0.0 },
+            },
         })
     }
 }

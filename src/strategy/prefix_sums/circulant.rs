@@ -7,6 +7,7 @@ use ndarray::Array2;
 
 use super::{Factorisation, select_gram, steps};
 use crate::error::Result;
+use crate::strategy::noise_cost::NoiseCost;
 use crate::strategy::{Problem, Selection, StrategyFactor, StrategySelector};
 use crate::workload::Gram;
 
@@ -63,8 +64,7 @@ impl Circulant {
         Ok(Factorisation {
             factor: StrategyFactor::from_gram(&[n], Arc::new(gram)),
             variances: vec![by_lag[0]; n],
-            buffers: 2.0 * n as f64,
-            normals: 2.0,
+            cost: NoiseCost { buffers: 2.0 * n as f64, normals: 2.0, coefficients: 2.0 * n as f64 },
         })
     }
 }

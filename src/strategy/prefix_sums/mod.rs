@@ -21,6 +21,7 @@ mod toeplitz;
 
 use ndarray::Array2;
 
+use super::noise_cost::NoiseCost;
 use super::{
     Participation, Problem, Selection, Strategy, StrategyFactor, StrategySelector, query_errors,
 };
@@ -55,10 +56,8 @@ struct Factorisation {
     factor: StrategyFactor,
     /// `‖b_q‖²` of every query.
     variances: Vec<f64>,
-    /// Number of numbers that are stored per coordinate.
-    buffers: f64,
-    /// Number of independent normals per coordinate and step, on average.
-    normals: f64,
+    /// What its noise takes.
+    cost: NoiseCost,
 }
 
 impl Factorisation {
@@ -69,7 +68,7 @@ impl Factorisation {
         let largest = self.variances.iter().copied().fold(0.0, f64::max);
         let (total, queries) = (self.variances.iter().sum(), self.variances.len() as f64);
         let error = squared * problem.objective.of(total, largest, queries);
-        let details = vec![("buffers", self.buffers), ("normals", self.normals)];
+        let details = self.cost.details();
         Ok(Selection { strategy, error, certificate: None, proof: None, details })
     }
 

@@ -246,10 +246,16 @@ fn other_workloads_and_options_are_refused() {
 #[test]
 fn streamed_selections_have_the_error_of_their_gram_matrix() {
     let workload = prefix(32);
-    for (name, participation) in [
-        ("recurrence(buffers=2)", "epochs:2"),
-        ("chains(buffers=4)", "single"),
-        ("truncated(buffers=2)", "min-sep:8,4"),
+    // Rates, inputs, outputs, diagonal, scale and taps; 7 values of the 8 bands, rather than 8 of
+    // the copies.
+    for (name, participation, cost) in [
+        ("recurrence(buffers=2)", "epochs:2", [2.0, 2.0, 2.0 + 32.0 * 6.0 + 32.0]),
+        ("chains(buffers=4)", "single", [4.0, 4.0, 32.0 * 10.0]),
+        ("truncated(buffers=2)", "min-sep:8,4", [7.0, 1.0, 2.0 + 32.0 * 6.0]),
+        ("truncated(buffers=1)", "min-sep:8,4", [4.0, 4.0, 1.0 + 32.0 * 4.0]),
+        ("blt(buffers=2)", "min-sep:8,4", [2.0, 1.0, 4.0]),
+        ("bsr", "min-sep:8,4", [7.0, 1.0, 8.0]),
+        ("bandmf", "min-sep:8,4", [7.0, 1.0, 8.0 * 32.0]),
     ] {
         let objective = if name.starts_with("chains") { "max" } else { "mean" };
         let problem = problem(&workload, objective, participation);
@@ -260,6 +266,7 @@ fn streamed_selections_have_the_error_of_their_gram_matrix() {
         }
         let error = problem.error(&selection.strategy).unwrap();
         assert_relative_eq!(selection.error, error, max_relative = 1e-6);
-        assert!(selection.details.iter().any(|(key, _)| *key == "normals"));
+        let names = ["buffers", "normals", "coefficients"];
+        assert_eq!(selection.details, names.into_iter().zip(cost).collect::<Vec<_>>(), "{name}");
     }
 }

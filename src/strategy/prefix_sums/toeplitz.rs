@@ -4,6 +4,7 @@ use ndarray::Array2;
 
 use super::{Factorisation, factor, select_gram, separation_and_count, steps};
 use crate::error::Result;
+use crate::strategy::noise_cost::NoiseCost;
 use crate::strategy::{Problem, Selection, StrategySelector};
 use crate::workload::Gram;
 
@@ -40,7 +41,7 @@ impl StrategySelector for SquareRoot {
 impl SquareRoot {
     fn factorise(&self, problem: &Problem<'_>) -> Result<Factorisation> {
         let n = steps(self.name(), problem)?;
-        of_coefficients(&square_root(n), n - 1)
+        of_coefficients(&square_root(n), n - 1, n)
     }
 }
 
@@ -97,14 +98,14 @@ pub(super) fn error(problem: &Problem<'_>, c: &[f64], inverse: &[f64]) -> f64 {
     squared * problem.objective.of(variances.iter().sum(), largest, c.len() as f64)
 }
 
-/// Returns the factorisation with C of the coefficients. O(n³) for CᵀC.
-pub(super) fn of_coefficients(c: &[f64], buffers: usize) -> Result<Factorisation> {
+/// Returns the factorisation with C of the coefficients, whose noise takes one normal per step, the
+/// buffers and the stored coefficients. O(n³) for CᵀC.
+pub(super) fn of_coefficients(c: &[f64], buffers: usize, stored: usize) -> Result<Factorisation> {
     let n = c.len();
     let matrix = Array2::from_shape_fn((n, n), |(t, s)| t.checked_sub(s).map_or(0.0, |lag| c[lag]));
     Ok(Factorisation {
         factor: factor(matrix)?,
         variances: variances(&series_inverse(c)),
-        buffers: buffers as f64,
-        normals: 1.0,
+        cost: NoiseCost { buffers: buffers as f64, normals: 1.0, coefficients: stored as f64 },
     })
 }

@@ -61,6 +61,19 @@ impl Coefficients {
         self.normals_per_step() + self.lags()
     }
 
+    /// Returns the number of coefficients, which are stored once for all coordinates.
+    pub fn stored(&self) -> usize {
+        let (steps, buffers) = (self.steps(), self.buffers());
+        match self {
+            Coefficients::Recurrence(form) => buffers + steps * (2 * buffers + 2) + form.taps.len(),
+            Coefficients::Chains(_) => steps * (2 * buffers + 2),
+            Coefficients::Truncated(form) => {
+                let rates = form.rates.len();
+                rates + steps * (2 * rates + 2)
+            }
+        }
+    }
+
     /// Returns the number of earlier steps whose normals are drawn again.
     pub(super) fn lags(&self) -> usize {
         match self {

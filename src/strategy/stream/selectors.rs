@@ -7,6 +7,7 @@ use ndarray::Array2;
 use super::{Coefficients, Fitted, Form, StreamOptions};
 use crate::call::Call;
 use crate::error::Result;
+use crate::strategy::noise_cost::NoiseCost;
 use crate::strategy::prefix_sums::select_gram;
 use crate::strategy::{
     Certificate, GramSource, Objective, Participation, Problem, Selection, Strategy,
@@ -84,14 +85,15 @@ impl StrategySelector for Streamed {
             }
             None => (None, None),
         };
-        let details = vec![
-            ("buffers", coefficients.buffers() as f64),
-            ("normals", coefficients.normals_per_step() as f64),
-        ];
+        let cost = NoiseCost {
+            buffers: coefficients.buffers() as f64,
+            normals: coefficients.draws_per_step() as f64,
+            coefficients: coefficients.stored() as f64,
+        };
         let source = Source::of(coefficients)?;
         let factor = StrategyFactor::from_gram_source(problem.workload.shape(), Arc::new(source));
         let strategy = Strategy::single(self.name(), factor);
-        Ok(Selection { strategy, error, certificate, proof, details })
+        Ok(Selection { strategy, error, certificate, proof, details: cost.details() })
     }
 
     fn options(&self) -> &'static [&'static str] {

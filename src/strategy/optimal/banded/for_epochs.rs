@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::fit::BandedFit;
 use crate::call::Call;
 use crate::error::{Error, Result};
+use crate::strategy::noise_cost::NoiseCost;
 use crate::strategy::{
     Objective, Optimal, Participation, Problem, Selection, Strategy, StrategyFactor,
     StrategySelector,
@@ -68,12 +69,18 @@ impl StrategySelector for BandedForEpochs {
         let strategy = Arc::new(fit.form.gram(fit.variables())?);
         let factor = StrategyFactor::from_gram(problem.workload.shape(), strategy);
         let strategy = Strategy::kronecker(self.name(), vec![factor])?;
+        let bands = fit.form.bands() as f64;
+        let cost = NoiseCost {
+            buffers: bands - 1.0,
+            normals: 1.0,
+            coefficients: bands * problem.workload.cells() as f64,
+        };
         Ok(Selection {
             error: problem.error(&strategy)?,
             strategy,
             certificate: None,
             proof: None,
-            details: vec![("buffers", fit.form.bands() as f64 - 1.0), ("normals", 1.0)],
+            details: cost.details(),
         })
     }
 

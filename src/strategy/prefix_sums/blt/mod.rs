@@ -63,7 +63,8 @@ impl StrategySelector for BufferedToeplitz {
 impl BufferedToeplitz {
     fn factorise(&self, problem: &Problem<'_>) -> Result<Factorisation> {
         steps(self.name(), problem)?;
-        of_coefficients(&fit::coefficients(problem, self.buffers)?, self.buffers)
+        let coefficients = fit::coefficients(problem, self.buffers)?;
+        of_coefficients(&coefficients, self.buffers, 2 * self.buffers)
     }
 }
 
