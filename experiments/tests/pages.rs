@@ -29,8 +29,9 @@ fn tables_of_pages_are_up_to_date() {
     assert_eq!(lines, [6, 6, 6], "lines of the tables of README.md");
 }
 
-const TABLE: &str = "n,method,metric,value,gap\n\
-    1,a,error,2,1e-13\n1,b,error,8,1e-8\n2,a,error,3,\n2,b,error,3,2e-8\n1,a,ratio,0.25,\n1,b,ratio,4,\n3,c,ratio,1,\n";
+const TABLE: &str = "n,cell,method,metric,value,gap\n\
+    1,1a,a,error,2,1e-13\n1,1b,b,error,8,1e-8\n2,2a,a,error,3,\n2,2b,b,error,3,2e-8\n\
+    1,1a,a,error_se,0.25,\n1,1a,a,ratio,0.25,\n1,1b,b,ratio,4,\n3,3c,c,ratio,1,\n";
 
 /// Returns a page with one block and the given columns, rendered.
 fn rendered(head: &str) -> Result<String, String> {
@@ -60,9 +61,12 @@ fn a_block_shows_the_rows_that_it_selects() {
         { title = 'gap of a', where = { method = 'a' }, column = 'gap', format = 'power' },\n\
         { title = 'best', pick = 'smallest', label = 'method', format = 'text' },\n\
         { title = 'worst', pick = 'largest', label = 'method', format = 'time' },\n\
-        { title = 'mean', pick = 'mean' }]";
-    let expected = "| cells | a | gap of a | best | worst | mean |\n|---|---:|---:|---:|---:|---:|\n\
-        | two | 3.0 | – | 3 (a) | 3.00 s (b) | 3.0000 |\n| 1 | 2.0 | 0 | 2 (a) | 8.00 s (b) | 4.0000 |\n";
+        { title = 'mean', pick = 'mean' },\n\
+        { title = 'trials', where = { method = 'a' }, format = { digits = 2 }, standard_error = true }]";
+    let expected = "| cells | a | gap of a | best | worst | mean | trials |\n\
+        |---|---:|---:|---:|---:|---:|---:|\n\
+        | two | 3.0 | – | 3 (a) | 3.00 s (b) | 3.0000 | 3.00 |\n\
+        | 1 | 2.0 | 0 | 2 (a) | 8.00 s (b) | 4.0000 | 2.00 ± 0.25 |\n";
     assert_eq!(rendered(head).unwrap(), expected);
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::columns::VALUE;
+use crate::columns::{CELL, METRIC, VALUE};
 use crate::config::{Config, Profile};
 use crate::derive;
 use crate::error::{Error, FileRole, Result};
@@ -59,6 +59,9 @@ struct Column {
     pick: Option<Pick>,
     /// With `pick`: the column that names the row that was picked.
     label: Option<String>,
+    /// Whether the standard error of a mean follows: that of the metric `…_se` of the same cell.
+    #[serde(default)]
+    standard_error: bool,
 }
 
 fn value_column() -> String {
@@ -158,7 +161,8 @@ impl Block {
             }
             None => (BTreeMap::new(), name.clone(), Format::Text),
         };
-        Column { title, from: None, filter, column, format, pick: None, label: None }
+        let (pick, label) = (None, None);
+        Column { title, from: None, filter, column, format, pick, label, standard_error: false }
     }
 
     fn read(&self, root: &Path, configs: &[Config], file: &str) -> Result<Table> {
@@ -259,10 +263,26 @@ impl Block {
             None => return Err(format!("{} rows", found.len())),
         };
         let Some((table, row)) = picked else { return Ok(None) };
-        let text = column.format.written(number(&(table, *row)), table.field(&column.column, *row));
+        let mut text =
+            column.format.written(number(&(table, *row)), table.field(&column.column, *row));
+        if column.standard_error
+            && let Some(error) = standard_error(table, *row, &column.column)
+        {
+            text += &format!(" ± {}", column.format.written(error, &error.to_string()));
+        }
         let label = column.label.as_ref().map(|label| format!(" ({})", table.field(label, *row)));
         Ok(Some(text + &label.unwrap_or_default()))
     }
+}
+
+/// Returns the standard error of a mean, in the row of the same cell; `None` for one trial.
+fn standard_error(table: &Table, row: usize, column: &str) -> Option<f64> {
+    let metric = format!("{}_se", table.field(METRIC, row));
+    let of_cell = |other: &usize| {
+        table.field(CELL, *other) == table.field(CELL, row)
+            && table.field(METRIC, *other) == metric
+    };
+    (0..table.len()).find(of_cell).and_then(|other| table.number(column, other))
 }
 
 impl Format {

@@ -57,7 +57,7 @@ impl Kind for ProblemErrors {
     const NAME: &'static str = "problem-errors";
     const SUMMARY: &'static str =
         "error of strategies for objectives and participations, with the certified optimum";
-    const REVISION: u32 = 2;
+    const REVISION: u32 = 3;
     const KEYS: &'static [&'static str] = &["workload", "objective", "participation"];
     const ERRORS: &'static [&'static str] = &["error", "mean_error", "max_error"];
 
