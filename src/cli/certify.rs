@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::bounds::{at_least, at_least_decimals, at_most, at_most_decimals};
 use super::output;
 use super::solve::kind_of_error;
 use matmech::Error;
@@ -109,17 +110,15 @@ fn print(
     writeln!(out, "sensitivity  {:.10e}   {kind}", report.sensitivity)?;
     writeln!(out, "error        {:.10e}   {}", report.error, kind_of_error(problem.objective))?;
     writeln!(out, "SVD bound    {:.10e}   error/bound {:.6}", report.svd_bound, report.ratio)?;
-    writeln!(out, "lower bound  {:.10e}   certified: no strategy is below", report.lower_bound)?;
+    let (lower, upper) = (at_least(report.lower_bound, 10), at_most(report.upper_bound, 10));
+    writeln!(out, "lower bound  {lower}   certified: no strategy is below")?;
+    let gap = at_most(report.gap, 2);
+    writeln!(out, "upper bound  {upper}   the best strategy known; gap {gap}")?;
     writeln!(
         out,
-        "upper bound  {:.10e}   the best strategy known; gap {:.2e}",
-        report.upper_bound, report.gap
-    )?;
-    writeln!(
-        out,
-        "distance     at most {:.5} %, at least {:.5} % above the smallest possible error",
-        100.0 * report.at_most_above_optimum,
-        100.0 * report.at_least_above_optimum
+        "distance     at most {} %, at least {} % above the smallest possible error",
+        at_most_decimals(100.0 * report.at_most_above_optimum, 5),
+        at_least_decimals(100.0 * report.at_least_above_optimum, 5)
     )?;
     writeln!(out, "solver       {:?} after {} iterations", report.status, report.iterations)?;
     writeln!(out, "time         {:.3} s", report.seconds)?;

@@ -1,6 +1,7 @@
 //! The command `matmech`: arguments, dispatch and exit codes.
 
 mod answer;
+mod bounds;
 mod budget;
 mod certify;
 mod check_data;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::bounds::{at_least_decimals, at_most, at_most_decimals};
 use super::budget::BudgetArguments;
 use super::output;
 use matmech::commands::plan::{GroupReport, PlanReport, SearchReport, plan};
@@ -78,11 +79,8 @@ fn print(out: &mut dyn Write, report: &PlanReport) -> std::io::Result<()> {
     writeln!(out, "neighbours    {}", report.neighbours)?;
     writeln!(out, "RMSE          {:.6}", report.rmse)?;
     if let Some(bound) = report.lower_bound_rmse {
-        writeln!(
-            out,
-            "lower bound   {bound:.6}   certified; gap {:.2e}",
-            report.rmse / bound - 1.0
-        )?;
+        let (lower, gap) = (at_least_decimals(bound, 6), at_most(report.rmse / bound - 1.0, 2));
+        writeln!(out, "lower bound   {lower}   certified; gap {gap}")?;
     }
     if let Some(objective) = &report.objective {
         writeln!(out, "objective     {}: {}", objective.objective, objective.in_words())?;
@@ -91,9 +89,11 @@ fn print(out: &mut dyn Write, report: &PlanReport) -> std::io::Result<()> {
         let error = report.global_lower_bound_error.unwrap_or_default();
         writeln!(
             out,
-            "global bound  {bound:.6}   over all matrix mechanisms; {:.3} % below the RMSE \
-             (quadrature error {error:.0e})",
-            100.0 * (1.0 - bound / report.rmse)
+            "global bound  {}   over all matrix mechanisms; {} % below the RMSE \
+             (quadrature error {})",
+            at_least_decimals(bound, 6),
+            at_most_decimals(100.0 * (1.0 - bound / report.rmse), 3),
+            at_most(error, 0)
         )?;
     } else if let Some(reason) = &report.global_lower_bound_note {
         writeln!(out, "global bound  none: {reason}")?;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::bounds::{at_least, at_most};
 use super::output;
 use matmech::commands::solve::{SensitivityReport, SolveReport, Solved, solve};
 use matmech::strategy::{self, Objective, Problem, Request, Strategy};
@@ -115,7 +116,8 @@ fn print(out: &mut dyn Write, report: &SolveReport, problem: &Problem<'_>) -> st
     if let (Some(bound), Some(ratio)) = (report.svd_bound, report.ratio) {
         writeln!(out, "SVD bound    {bound:.10e}   error/bound {ratio:.6}")?;
     }
-    writeln!(out, "lower bound  {:.10e}   certified; gap {:.2e}", report.lower_bound, report.gap)?;
+    let (lower, gap) = (at_least(report.lower_bound, 10), at_most(report.gap, 2));
+    writeln!(out, "lower bound  {lower}   certified; gap {gap}")?;
     if let Some(status) = report.status {
         writeln!(out, "solver       {status:?} after {} iterations", report.iterations)?;
     }

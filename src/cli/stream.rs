@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::bounds::{at_least, at_most_decimals};
 use super::output;
 use matmech::commands::stream::{StreamReport, stream};
 use matmech::matrix_file;
@@ -106,12 +107,10 @@ fn print(out: &mut dyn Write, report: &StreamReport) -> std::io::Result<()> {
     if let Some(error) = report.max_error {
         writeln!(out, "max error    {error:.10e}")?;
     }
-    writeln!(
-        out,
-        "lower bound  {:.10e}   certified: no strategy has a smaller error",
-        report.lower_bound
-    )?;
-    writeln!(out, "excess       {:.5} % of squared error, at most", 100.0 * report.excess)?;
+    let lower = at_least(report.lower_bound, 10);
+    writeln!(out, "lower bound  {lower}   certified: no strategy has a smaller error")?;
+    let excess = at_most_decimals(100.0 * report.excess, 5);
+    writeln!(out, "excess       {excess} % of squared error, at most")?;
     writeln!(out, "fit          {:?} after {} iterations", report.status, report.iterations)?;
     writeln!(out, "time         {:.3} s", report.seconds)?;
     for path in report.out.iter().chain(&report.matrix) {

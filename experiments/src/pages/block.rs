@@ -279,8 +279,7 @@ impl Block {
 fn standard_error(table: &Table, row: usize, column: &str) -> Option<f64> {
     let metric = format!("{}_se", table.field(METRIC, row));
     let of_cell = |other: &usize| {
-        table.field(CELL, *other) == table.field(CELL, row)
-            && table.field(METRIC, *other) == metric
+        table.field(CELL, *other) == table.field(CELL, row) && table.field(METRIC, *other) == metric
     };
     (0..table.len()).find(of_cell).and_then(|other| table.number(column, other))
 }
