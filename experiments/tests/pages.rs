@@ -85,7 +85,7 @@ fn short_columns_name_values_or_columns() {
 #[test]
 fn a_block_that_selects_nothing_or_too_much_is_refused() {
     for (head, part) in [
-        ("rows = [['n', 'n']]\ncolumns = [{ title = 'x', where = { method = 'a' } }]", "2 rows"),
+        ("rows = [['n', 'n']]\ncolumns = [{ title = 'x', where = { method = 'a' } }]", "3 rows"),
         (
             "rows = [['n', 'n']]\ncolumns = [{ title = 'x', where = { method = 'z' } }]",
             "a value in the column `x`",
