@@ -62,33 +62,25 @@
 #![deny(missing_docs)]
 
 pub mod access;
-pub mod call;
-#[doc(hidden)]
-pub mod commands;
 pub mod data;
-mod decimal;
-pub mod domain;
-pub mod durable;
-mod error;
 pub mod estimation;
-mod hash;
-pub use matmech_linalg as linalg;
-pub mod matrix_file;
 pub mod mechanism;
-pub mod named_file;
 pub mod planner;
-pub mod privacy;
-pub mod progress;
 pub mod release;
-pub mod residual;
-pub mod schema;
-pub mod strategy;
 // Test support that the experiments share names this crate `matmech`.
 #[cfg(test)]
 extern crate self as matmech;
 #[cfg(test)]
 mod test_support;
-pub mod workload;
+
+pub use matmech_core::{
+    call, domain, durable, error, hash, matrix_file, named_file, progress, residual, schema,
+    workload,
+};
+pub use matmech_linalg as linalg;
+pub use matmech_privacy as privacy;
+pub use matmech_privacy::decimal;
+pub use matmech_strategy as strategy;
 
 pub use access::{PaidAccess, PrivateTable, Question};
 pub use data::Records;

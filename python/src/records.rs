@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use matmech::commands::answer::Answer;
-use matmech::commands::budget::{Budget, ReleaseRho};
-use matmech::commands::check_data::check_data as check_table;
-use matmech::commands::ledger::LedgerReport;
-use matmech::commands::plan::plan as plan_measurements;
-use matmech::commands::release::{Files, Release};
-use matmech::commands::simulate::{Task, mechanism_of, simulate as run_simulation};
-use matmech::commands::target::Source;
+use matmech_app::answer::Answer;
+use matmech_app::budget::{Budget, ReleaseRho};
+use matmech_app::check_data::check_data as check_table;
+use matmech_app::ledger::LedgerReport;
+use matmech_app::plan::plan as plan_measurements;
+use matmech_app::release::{Files, Release};
+use matmech_app::simulate::{Task, mechanism_of, simulate as run_simulation};
+use matmech_app::target::Source;
 use matmech::data::table::FieldCounts;
 use matmech::data::{OutOfDomain, PersonLimit, read_table, write_csv};
 use matmech::privacy::{Neighbours, PrivacyUnit};

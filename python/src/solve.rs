@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use matmech::commands::certify::certify as certify_strategy;
-use matmech::commands::solve::solve as solve_request;
+use matmech_app::certify::certify as certify_strategy;
+use matmech_app::solve::solve as solve_request;
 use matmech::strategy::{
     Objective, Optimal, OptimalOptions, OptimumDual, Participation, Problem, Request,
     StrategyFactor,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use matmech::commands::stream::stream as fit;
+use matmech_app::stream::stream as fit;
 use matmech::strategy::Problem;
 use matmech::strategy::stream::{Coefficients, StreamOptions, StreamedNoise};
 use matmech::{Error, Result};

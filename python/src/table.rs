@@ -1,6 +1,6 @@
 //! Columns of Python as tables with typed columns. Numbers are not converted to text.
 
-use matmech::commands::data::Data;
+use matmech_app::data::Data;
 use matmech::data::table::{MemoryColumn, MemoryTable, OwnedValue};
 use matmech::schema::{Coding, ColumnType, ListedValue};
 use matmech::{Decimal, Error, Result};

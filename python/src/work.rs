@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use matmech::commands::steps::Steps;
+use matmech_app::steps::Steps;
 use matmech::progress::{Iteration, observed};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -34,10 +34,14 @@ class Readme(unittest.TestCase):
     def test_streaming_noise(self):
         four = {"participation": "epochs:4"}
         excess = 100 * matmech.stream("prefix:1024", **four).excess
-        self.assertEqual(f"{excess:.2f}", self.number(r"its error is ([0-9.]+) % above"))
+        self.assertEqual(f"{excess:.2f}", self.number(r"its squared error is ([0-9.]+) % above"))
+        root = 100 * ((1 + excess / 100) ** 0.5 - 1)
+        self.assertEqual(f"{root:.2f}", self.number(r"optimum \(RMSE ([0-9.]+) %\)"))
         bound = matmech.solve("prefix:1024", **four).lower_bound
         blt = 100 * (matmech.solve("prefix:1024", "blt", **four).error / bound - 1)
         self.assertEqual(f"{blt:.1f}", self.number(r"that of BLT ([0-9.]+) %"))
+        root = 100 * ((1 + blt / 100) ** 0.5 - 1)
+        self.assertEqual(f"{root:.1f}", self.number(r"% \(RMSE ([0-9.]+) %\)\. BLT"))
 
     def test_forty_attributes(self):
         schema = [{"name": f"a{k}", "size": 50, "kind": "numeric"} for k in range(40)]
@@ -75,7 +79,7 @@ class Readme(unittest.TestCase):
                 found = matmech.simulate(
                     schema, data, ways=[3], mechanism=mechanism, epsilon=epsilon, delta=1e-9
                 )
-                error = found.mean_l1 / float(row[column]) - 1
+                error = found.mean_l1 / float(row[column].split(" ± ")[0]) - 1
                 self.assertLess(abs(error), tolerance, f"{mechanism} at {epsilon}")
 
     def test_steward(self):

@@ -89,7 +89,7 @@ mod tests {
 
     use crate::access::ReleaseTable;
     use crate::data::{Column, Records};
-    use crate::privacy::OperatingSystemNoise;
+    use crate::access::ReleaseNoise;
     use crate::test_support::{rho, schema, set};
 
     /// Distances without their noise are those of the definition, and the cost is paid first.
@@ -106,7 +106,7 @@ mod tests {
         let question = DistanceQuestion { marginals: &marginals, bits: 2, each, sum };
         let unit = PrivacyUnit::default();
         let answer = |records: &Records, total, unit| {
-            let noise = OperatingSystemNoise::of_counter(5);
+            let noise = ReleaseNoise::of_counter(5);
             let mut table = ReleaseTable::open(records, rho(total), unit, noise).unwrap();
             table.distances(&question)
         };

@@ -12,7 +12,7 @@
 //!   ([`SeededNoise`](crate::privacy::SeededNoise)) and **not for releases**.
 //! - [`ReleaseTable`] is for releases. It answers only an [`IntegerQuestion`] or a
 //!   [`DistanceQuestion`], computes the cost from the integers of the question, pays first, and
-//!   adds noise of [`OperatingSystemNoise`](crate::privacy::OperatingSystemNoise), a type that
+//!   adds noise of [`ReleaseNoise`](ReleaseNoise), a type that
 //!   takes no random number generator from its caller. It neither selects nor generates questions.
 //!   Later questions may depend on earlier answers: the sum of all costs never exceeds the total.
 
@@ -22,6 +22,7 @@ mod distance;
 mod interval;
 mod private_table;
 mod question;
+mod release_noise;
 mod release_table;
 mod selection;
 
@@ -29,6 +30,7 @@ pub use candidates::{Candidate, Candidates};
 pub use distance::DistanceQuestion;
 pub use private_table::PrivateTable;
 pub use question::Question;
+pub use release_noise::ReleaseNoise;
 pub use release_table::{IntegerQuestion, ReleaseTable};
 pub use selection::CandidateSelection;
 

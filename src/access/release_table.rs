@@ -6,7 +6,8 @@ use super::distance::DistanceQuestion;
 use crate::data::{MarginalCounter, Records};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
-use crate::privacy::{ExactRho, OperatingSystemNoise, PrivacyUnit, RationalDeviation, Rho};
+use crate::access::ReleaseNoise;
+use crate::privacy::{ExactRho, PrivacyUnit, RationalDeviation, Rho};
 use crate::strategy::{IntegerStrategy, JointCost, JointSensitivity};
 
 /// A question for `B x_A` in integers, with discrete Gaussian noise.
@@ -54,7 +55,7 @@ pub struct ReleaseTable<'a> {
     unit: PrivacyUnit,
     total: ExactRho,
     spent: ExactRho,
-    noise: OperatingSystemNoise,
+    noise: ReleaseNoise,
     counts: Vec<f64>,
 }
 
@@ -77,7 +78,7 @@ impl<'a> ReleaseTable<'a> {
         records: &'a Records,
         total: Rho,
         unit: PrivacyUnit,
-        noise: OperatingSystemNoise,
+        noise: ReleaseNoise,
     ) -> Result<Self> {
         let counter = MarginalCounter::new(records)?;
         let (total, spent) = (ExactRho::of_rounded_down(total), ExactRho::zero());
@@ -203,7 +204,7 @@ mod tests {
         let unit = PrivacyUnit::default();
         assert_eq!(question.cost(unit).unwrap().rounded_up().unwrap().get(), 0.75);
         let open = |total| {
-            ReleaseTable::open(&records, rho(total), unit, OperatingSystemNoise::of_counter(1))
+            ReleaseTable::open(&records, rho(total), unit, ReleaseNoise::of_counter(1))
                 .unwrap()
         };
         let mut table = open(1.0);
@@ -223,7 +224,7 @@ mod tests {
         // Answers minus their noise are B x.
         let zeros = Records::new(&schema, vec![Column::default(); 2]).unwrap();
         let mut empty =
-            ReleaseTable::open(&zeros, rho(1.0), unit, OperatingSystemNoise::of_counter(1))
+            ReleaseTable::open(&zeros, rho(1.0), unit, ReleaseNoise::of_counter(1))
                 .unwrap();
         let (with, without) =
             (open(1.0).answer(&[question]).unwrap(), empty.answer(&[question]).unwrap());

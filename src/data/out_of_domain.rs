@@ -7,10 +7,9 @@
 /// at most one record of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum OutOfDomain {
-    /// Drop the record
+    /// The record is dropped.
     Drop,
-    /// Move numbers of numeric attributes to the nearest cell; drop the record if there is none
+    /// Numbers of numeric attributes get the nearest cell; the record is dropped if there is none.
     Clamp,
 }

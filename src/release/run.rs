@@ -8,7 +8,8 @@ use crate::access::{IntegerQuestion, ReleaseTable};
 use crate::data::{OpenTable, OutOfDomain, Records};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
-use crate::privacy::{ExactRho, OperatingSystemNoise};
+use crate::access::ReleaseNoise;
+use crate::privacy::{ExactRho};
 
 /// Reads the records and measures the plan, paid by a reservation that is in the ledger on disk.
 ///
@@ -30,7 +31,7 @@ pub fn run(
         .iter()
         .fold(AttributeSet::EMPTY, |all, measurement| all.union(measurement.attributes));
     let records = data.read_private(plan.plan().schema(), rule, measured)?;
-    measure(plan, statement, sources, &records, reservation, OperatingSystemNoise::new())
+    measure(plan, statement, sources, &records, reservation, ReleaseNoise::new())
 }
 
 fn check(plan: &IntegerPlan, reservation: &Reservation) -> Result<()> {
@@ -65,7 +66,7 @@ pub(super) fn measure(
     sources: Sources<'_>,
     records: &Records,
     reservation: &Reservation,
-    noise: OperatingSystemNoise,
+    noise: ReleaseNoise,
 ) -> Result<Measurements> {
     check(plan, reservation)?;
     let mut table = ReleaseTable::open(records, reservation.rho(), reservation.unit(), noise)?;

@@ -2,44 +2,25 @@
 
 mod forwarding;
 mod impulse;
+#[path = "../../crates/core/src/test_support.rs"]
+mod inputs;
 
 pub(crate) use forwarding::{Exchange, Forwarding};
 pub(crate) use impulse::Impulse;
+pub(crate) use inputs::{all_ways, gram, rng, schema, set};
 
-use rand::{RngExt, SeedableRng};
+use rand::RngExt;
 use rand_chacha::ChaCha20Rng;
 
 use crate::data::table::{CsvTable, FieldCounts};
 use crate::data::{Column, OpenTable, OutOfDomain, PersonLimit, Records};
-use crate::domain::{AttributeKind, AttributeSet};
+use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::privacy::Rho;
 use crate::schema::Schema;
-use crate::workload::{Gram, GroupFamily, GroupedWorkload, Workload};
-
-pub(crate) fn rng(seed: u64) -> ChaCha20Rng {
-    ChaCha20Rng::seed_from_u64(seed)
-}
 
 pub(crate) fn rho(x: f64) -> Rho {
     Rho::new(x).unwrap()
-}
-
-pub(crate) fn set(positions: &[usize]) -> AttributeSet {
-    AttributeSet::from_positions(positions).unwrap()
-}
-
-pub(crate) fn schema(sizes: &[usize]) -> Schema {
-    Schema::of_sizes(sizes, AttributeKind::Numeric).unwrap()
-}
-
-pub(crate) fn gram(text: &str) -> Gram {
-    Workload::parse(text).unwrap().gram().unwrap()
-}
-
-/// Returns a family on all sets of `ways` attributes, of `d` attributes of size `n`.
-pub(crate) fn all_ways(n: usize, d: usize, family: GroupFamily, ways: &[usize]) -> GroupedWorkload {
-    GroupedWorkload::all_ways(schema(&vec![n; d]), &family, ways).unwrap()
 }
 
 /// Returns a CSV text as a table of a schema.

@@ -10,7 +10,7 @@ use super::statement::StagedStatement;
 use crate::access::{IntegerQuestion, ReleaseTable};
 use crate::data::{OpenTable, OutOfDomain, Records};
 use crate::error::{Error, Result};
-use crate::privacy::OperatingSystemNoise;
+use crate::access::ReleaseNoise;
 use crate::release::integer_plan::IntegerMeasurement;
 use crate::release::ledger::Reservation;
 use crate::release::measurements::Sources;
@@ -38,7 +38,7 @@ pub fn run(
     let mut measured = empty(plan, statement, sources);
     measured.write_terms(folder)?;
     let records = data.read_private(plan.schema(), rule, plan.attributes())?;
-    let noise = OperatingSystemNoise::new();
+    let noise = ReleaseNoise::new();
     measure(plan, &mut measured, &records, reservation, noise, &mut |measured| match measured
         .certificate
     {
@@ -84,7 +84,7 @@ pub(super) fn measure(
     measured: &mut StagedMeasurements,
     records: &Records,
     reservation: &Reservation,
-    noise: OperatingSystemNoise,
+    noise: ReleaseNoise,
     finished: &mut dyn FnMut(&StagedMeasurements) -> Result<()>,
 ) -> Result<()> {
     check(plan, reservation)?;

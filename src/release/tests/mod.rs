@@ -10,7 +10,8 @@ mod statistics;
 
 use super::*;
 use crate::data::{Column, OutOfDomain, Records};
-use crate::privacy::{OperatingSystemNoise, PrivacyUnit};
+use crate::access::ReleaseNoise;
+use crate::privacy::{PrivacyUnit};
 use crate::schema::Schema;
 use crate::test_support::{rho, schema};
 use crate::workload::GroupedWorkload;
@@ -73,7 +74,7 @@ fn released(plan: &IntegerPlan, records: &Records, seed: u64) -> Measurements {
     let sizes = plan.plan().schema().sizes();
     // Tests reserve the cost of the plan, rounded up to a double.
     let reservation = Reservation::unwritten(plan.cost().rounded_up().unwrap(), plan.unit());
-    let noise = OperatingSystemNoise::of_counter(seed);
+    let noise = ReleaseNoise::of_counter(seed);
     run::measure(
         plan,
         statement_of(plan),

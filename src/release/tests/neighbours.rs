@@ -36,7 +36,7 @@ fn read(text: &str, schema: &Schema, person: Option<PersonLimit>) -> Records {
 
 fn measured(plan: &IntegerPlan, records: &Records, seed: u64) -> Measurements {
     let reservation = Reservation::unwritten(plan.cost().rounded_up().unwrap(), plan.unit());
-    let noise = OperatingSystemNoise::of_counter(seed);
+    let noise = ReleaseNoise::of_counter(seed);
     run::measure(plan, statement_of(plan), sources(SCHEMA), records, &reservation, noise).unwrap()
 }
 

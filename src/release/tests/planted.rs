@@ -32,7 +32,7 @@ fn with_mistake(
     let mut measured = released(plan, records, seed);
     let table = |seed| {
         let total = rho(1e9);
-        ReleaseTable::open(records, total, plan.unit(), OperatingSystemNoise::of_counter(seed))
+        ReleaseTable::open(records, total, plan.unit(), ReleaseNoise::of_counter(seed))
             .unwrap()
     };
     let exact = |measurement: &IntegerMeasurement| -> Vec<i128> {
@@ -188,7 +188,7 @@ fn mistakes_in_what_is_measured_are_caught() {
             sources(""),
             &records,
             &reservation,
-            OperatingSystemNoise::of_counter(1),
+            ReleaseNoise::of_counter(1),
         )
         .is_err()
     };
@@ -202,7 +202,7 @@ fn mistakes_in_what_is_measured_are_caught() {
             .unwrap();
     let reservation = rho(0.1);
     let mut table =
-        ReleaseTable::open(&records, reservation, plan.unit(), OperatingSystemNoise::of_counter(1))
+        ReleaseTable::open(&records, reservation, plan.unit(), ReleaseNoise::of_counter(1))
             .unwrap();
     let deviation = RationalDeviation::new(1 << 16, 1).unwrap();
     let question = IntegerQuestion {

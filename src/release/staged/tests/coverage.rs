@@ -69,7 +69,7 @@ fn error_bounds_hold_for_coarse_and_fine_noise() {
         for seed in 0..4000 {
             let exact = [40 * unit, 13 * unit, 0];
             let (mut distances, mut sum) = (exact.to_vec(), [exact.iter().sum()]);
-            let mut noise = OperatingSystemNoise::of_counter(seed);
+            let mut noise = ReleaseNoise::of_counter(seed);
             noise.add(&mut distances, deviation).unwrap();
             noise.add(&mut sum, deviation).unwrap();
             let marginals = vec![(AttributeSet::EMPTY, Vec::new()); 3];

@@ -12,7 +12,8 @@ use super::run::{empty, measure};
 use super::*;
 use crate::access::ReleaseTable;
 use crate::data::{OutOfDomain, Records};
-use crate::privacy::{OperatingSystemNoise, PrivacyUnit};
+use crate::access::ReleaseNoise;
+use crate::privacy::{PrivacyUnit};
 use crate::release::tests::{records_of, rows, schema_text, sources};
 use crate::release::{IntegerMeasurement, Reservation, Terms};
 use crate::test_support::{rho, schema};
@@ -51,7 +52,7 @@ fn released(planned: &Planned, records: &Records, seed: u64) -> StagedMeasuremen
     let Planned { plan, statement, schema_text } = planned;
     let mut measured = empty(plan, statement.clone(), sources(schema_text));
     let reservation = Reservation::unwritten(plan.rho(), plan.unit());
-    let noise = OperatingSystemNoise::of_counter(seed);
+    let noise = ReleaseNoise::of_counter(seed);
     measure(plan, &mut measured, records, &reservation, noise, &mut |_| Ok(())).unwrap();
     measured
 }
@@ -100,7 +101,7 @@ fn is_replayed(plan: &StagedPlan, measured: &StagedMeasurements) -> bool {
 /// Returns whether the noisy distances are those of the published marginals, with the noise that
 /// follows the noise of the stages in the deterministic stream.
 fn is_exact(records: &Records, measured: &StagedMeasurements, seed: u64) -> bool {
-    let mut noise = OperatingSystemNoise::of_counter(seed);
+    let mut noise = ReleaseNoise::of_counter(seed);
     for (measurement, noisy) in measured.stages.iter().flatten() {
         noise.add(&mut vec![0; noisy.len()], measurement.deviation).unwrap();
     }

@@ -26,7 +26,7 @@ fn with_mistake(
 ) -> StagedMeasurements {
     let Planned { plan, statement, schema_text } = planned;
     let table = |seed| {
-        let noise = OperatingSystemNoise::of_counter(seed);
+        let noise = ReleaseNoise::of_counter(seed);
         ReleaseTable::open(records, rho(1e9), plan.unit(), noise).unwrap()
     };
     let (mut first, mut second) = (table(seed), table(seed + 1_000_000_000));
@@ -129,7 +129,7 @@ fn charges_before_rounding_are_caught() {
     let rounded_down: Vec<_> =
         questions.iter().map(|q| IntegerQuestion { deviation: down(q.deviation), ..*q }).collect();
     let open = || {
-        let noise = OperatingSystemNoise::of_counter(1);
+        let noise = ReleaseNoise::of_counter(1);
         ReleaseTable::open(&with, cost.rounded_up().unwrap(), planned.plan.unit(), noise).unwrap()
     };
     assert!(open().answer(&rounded_down).is_err());

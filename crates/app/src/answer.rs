@@ -1,0 +1,270 @@
+//! Answers from the measurements of a release, at no privacy cost.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::release::check_count;
+use super::steps::{Steps, with_parts};
+use super::target::{self, Source};
+use matmech::durable;
+use matmech::error::{Error, Result};
+use matmech::release::records::{self, RecordCount};
+use matmech::release::staged::{self, StagedMarginals, StagedMeasurements, StagedStatement};
+use matmech::release::{self, Estimates, Inputs, Measurements, adjust, answers};
+use matmech::schema::Schema;
+use matmech::workload::GroupedWorkload;
+
+/// Answers to write, with the options of the command.
+#[derive(Debug)]
+pub struct Answer {
+    /// The folder `measurements` of a release.
+    pub measurements: PathBuf,
+    /// The queries; by default those of the release.
+    pub workload: Option<Source>,
+    /// The table to write; must not exist.
+    pub out: PathBuf,
+    pub adjust: bool,
+    pub statement: bool,
+    pub report: bool,
+    pub records: Option<RecordCount>,
+}
+
+/// The output of `answer --json`.
+#[derive(Debug, Serialize)]
+pub struct AnswerReport {
+    pub queries: String,
+    pub groups: usize,
+    pub privacy_cost: f64,
+    pub out: String,
+    /// The files that were written.
+    pub written: Vec<String>,
+}
+
+impl Answer {
+    /// Writes the answers.
+    ///
+    /// # Errors
+    /// A file that exists or cannot be written, damaged measurements, or queries that they do not
+    /// answer.
+    pub fn run(&self, steps: &dyn Steps) -> Result<AnswerReport> {
+        let folder = NewFiles::next_to(&self.out)?;
+        let table = folder.file(&self.out)?;
+        let next_to = |name: &str| folder.file(&self.out.with_file_name(name));
+        let adjusted = self.adjust.then(|| next_to("adjusted.csv")).transpose()?;
+        let names = ["statement.json", "statement.md"];
+        let statements = names.iter().filter(|_| self.statement).map(|name| next_to(name));
+        let statements = statements.collect::<Result<Vec<_>>>()?;
+        let report = self.report.then(|| next_to("report.html")).transpose()?;
+        let records = self.records.is_some().then(|| next_to("records.csv")).transpose()?;
+        let outputs = Outputs { table, adjusted, statements, report, records };
+        outputs.check_names()?;
+        let workload = match StagedMeasurements::is_at(&self.measurements) {
+            true => self.staged(&outputs, steps)?,
+            false => self.unbiased(&outputs, steps)?,
+        };
+        let written = outputs.all().map(|file| file.path.display().to_string()).collect();
+        outputs.all().try_for_each(NewFile::finish)?;
+        Ok(AnswerReport {
+            queries: workload.count().to_string(),
+            groups: workload.groups().len(),
+            privacy_cost: 0.0,
+            out: self.out.display().to_string(),
+            written,
+        })
+    }
+
+    /// Returns the workload to answer: that of the command, or that of the release.
+    fn workload(
+        &self,
+        schema: &Schema,
+        released: &str,
+        inputs: &Inputs,
+    ) -> Result<GroupedWorkload> {
+        let workload = match &self.workload {
+            Some(source) => source.read(schema)?.0,
+            None => target::from_release(schema, released, inputs)?,
+        };
+        check_count(&workload)?;
+        Ok(workload)
+    }
+
+    /// Writes the outputs from the measurements of a staged release.
+    fn staged(&self, outputs: &Outputs, steps: &dyn Steps) -> Result<GroupedWorkload> {
+        if self.adjust {
+            return Err(Error::bad_input(
+                "option --adjust",
+                "measurements of unbiased answers",
+                "those of a staged release",
+                "omit --adjust: the answers are adjusted already",
+            ));
+        }
+        let measured = StagedMeasurements::read(&self.measurements)?;
+        let workload =
+            self.workload(&measured.schema, measured.statement.workload(), &measured.inputs)?;
+        let marginals = StagedMarginals::of(measured)?;
+        with_parts(steps, "answers", workload.groups().len(), |progress| {
+            staged::answers::write(&outputs.table.partial, &marginals, &workload, progress)
+        })?;
+        let synthetic = match (&outputs.records, self.records) {
+            (Some(file), Some(count)) => {
+                Some(marginals.write_records(&file.partial, workload.schema(), count)?)
+            }
+            _ => None,
+        };
+        let statement = StagedStatement::released(&marginals)?.with_records(synthetic);
+        if let [json, markdown] = outputs.statements.as_slice() {
+            json.write(&statement.to_json()?)?;
+            markdown.write(&statement.to_markdown())?;
+        }
+        if let Some(file) = &outputs.report {
+            file.write(&staged::report(&statement, &marginals, &workload)?.to_html())?;
+        }
+        Ok(workload)
+    }
+
+    /// Writes the outputs from the measurements of unbiased answers.
+    fn unbiased(&self, outputs: &Outputs, steps: &dyn Steps) -> Result<GroupedWorkload> {
+        if self.records.is_some() {
+            records::refuse_without_model()?;
+        }
+        let measured = Measurements::read(&self.measurements)?;
+        let workload =
+            self.workload(&measured.schema, measured.statement.workload(), &measured.inputs)?;
+        let estimates = Estimates::of(&measured)?;
+        estimates.check_answers(&workload)?;
+        if self.adjust {
+            adjust::check(estimates.measure().is_uniform())?;
+        }
+        let groups = workload.groups().len();
+        with_parts(steps, "answers", groups, |progress| {
+            answers::write(&outputs.table.partial, &estimates, &workload, progress)
+        })?;
+        if let Some(file) = &outputs.adjusted {
+            with_parts(steps, "adjusting", groups, |progress| {
+                adjust::write(&file.partial, &estimates, &workload, progress)
+            })?;
+        }
+        let adjusted = self.adjust.then(|| adjust::DESCRIPTION.to_owned());
+        let statement = measured.statement.clone().adjusted(adjusted);
+        if let [json, markdown] = outputs.statements.as_slice() {
+            json.write(&statement.to_json()?)?;
+            markdown.write(&statement.to_markdown())?;
+        }
+        if let Some(file) = &outputs.report {
+            let report = release::report::Report::of_unbiased(&statement, &estimates, &workload)?;
+            file.write(&report.to_html())?;
+        }
+        Ok(workload)
+    }
+}
+
+/// The remedy for files that cannot be written.
+const REMEDY: &str = "free disk space, or write to another folder";
+
+/// The files to write.
+struct Outputs {
+    table: NewFile,
+    adjusted: Option<NewFile>,
+    /// statement.json and statement.md, or none.
+    statements: Vec<NewFile>,
+    report: Option<NewFile>,
+    records: Option<NewFile>,
+}
+
+impl Outputs {
+    fn all(&self) -> impl Iterator<Item = &NewFile> {
+        std::iter::once(&self.table)
+            .chain(&self.adjusted)
+            .chain(&self.records)
+            .chain(&self.statements)
+            .chain(&self.report)
+    }
+
+    /// Refuses a table with the name of another file.
+    fn check_names(&self) -> Result<()> {
+        let mut seen = std::collections::HashSet::new();
+        match self.all().find(|file| !seen.insert(&file.path)) {
+            None => Ok(()),
+            Some(file) => Err(Error::bad_input(
+                "option --out",
+                "another name than those of the other files to write",
+                file.path.display().to_string(),
+                "choose another name for the table, such as more.csv",
+            )),
+        }
+    }
+}
+
+/// A new folder next to the table, in which files are written before they get their names.
+///
+/// Creating a folder fails if its name is taken, also by a symbolic link. It is removed at the end,
+/// with what an error left in it.
+struct NewFiles {
+    path: PathBuf,
+}
+
+impl NewFiles {
+    fn next_to(out: &Path) -> Result<Self> {
+        let Some(name) = out.file_name() else {
+            let what = out.display().to_string();
+            let remedy = "use the name of a file that does not exist";
+            return Err(Error::bad_input(what, "the name of a file", "none", remedy));
+        };
+        let mut name = name.to_os_string();
+        name.push(".partial");
+        let path = out.with_file_name(name);
+        let remedy = "use a folder that can be written; remove the .partial folder of an \
+                      interrupted run";
+        std::fs::create_dir(&path)
+            .map_err(|e| Error::io(&path, "creating the folder", e, remedy))?;
+        Ok(NewFiles { path })
+    }
+
+    fn file(&self, path: &Path) -> Result<NewFile> {
+        check_new(path)?;
+        let partial = self.path.join(path.file_name().unwrap_or_default());
+        Ok(NewFile { path: path.to_path_buf(), partial })
+    }
+}
+
+impl Drop for NewFiles {
+    fn drop(&mut self) {
+        // What cannot be removed does no harm: the folder has published values only.
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+fn check_new(path: &Path) -> Result<()> {
+    // `exists` is false for a broken symbolic link.
+    if std::fs::symlink_metadata(path).is_err() {
+        return Ok(());
+    }
+    Err(Error::bad_input(
+        path.display().to_string(),
+        "the name of a new file",
+        "an existing file",
+        "choose an --out in a folder that has none of the files to write",
+    ))
+}
+
+/// An output file that gets its name when all files are complete.
+struct NewFile {
+    path: PathBuf,
+    partial: PathBuf,
+}
+
+impl NewFile {
+    fn write(&self, text: &str) -> Result<()> {
+        durable::write(&self.partial, text)
+            .map_err(|e| Error::io(&self.partial, "writing", e, REMEDY))
+    }
+
+    /// Renames the file to its final name.
+    fn finish(&self) -> Result<()> {
+        check_new(&self.path)?;
+        let renamed = std::fs::rename(&self.partial, &self.path)
+            .and_then(|()| durable::sync_parent(&self.path));
+        renamed.map_err(|e| Error::io(&self.partial, "renaming", e, REMEDY))
+    }
+}

@@ -1,0 +1,154 @@
+//! The error of any strategy matrix and its certified distance to the optimum.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use serde::Serialize;
+
+use matmech::error::Result;
+use matmech::privacy::Neighbours;
+use matmech::strategy::participation::Sensitivity;
+use matmech::strategy::{
+    Certificate, Optimal, OptimumDual, Participation, Problem, Status, Strategy,
+};
+use matmech::workload::QueryCount;
+
+/// The output of `certify --json`. Errors are squared errors at unit privacy cost, as the objective
+/// combines them; for `mean` they are totals over the workload.
+#[derive(Debug, Serialize)]
+pub struct CertifyReport {
+    pub workload: String,
+    pub cells: usize,
+    pub queries: QueryCount,
+    pub strategy: String,
+    pub strategy_queries: usize,
+    pub rank: usize,
+    pub condition: f64,
+    pub objective: String,
+    pub participation: String,
+    /// The largest column norm; for repeated participation, the largest change of the answers.
+    pub sensitivity: f64,
+    /// `exact`, or the name of the upper bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sensitivity_kind: Option<&'static str>,
+    pub error: f64,
+    pub svd_bound: f64,
+    /// error / svd_bound
+    pub ratio: f64,
+    /// Certified: the error of every strategy is at least this.
+    pub lower_bound: f64,
+    /// The smallest known error: of this strategy or of the best one that the solver found.
+    pub upper_bound: f64,
+    /// upper_bound / lower_bound − 1, the uncertainty of the optimum.
+    pub gap: f64,
+    /// error / upper_bound − 1
+    pub at_least_above_optimum: f64,
+    /// error / lower_bound − 1
+    pub at_most_above_optimum: f64,
+    pub iterations: usize,
+    pub status: Status,
+    /// The neighbouring tables of the sensitivity.
+    pub neighbours: Neighbours,
+    pub seconds: f64,
+    /// The file of the dual weights, if they were written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dual: Option<PathBuf>,
+    pub details: serde_json::Map<String, serde_json::Value>,
+}
+
+/// What [`Optimal::assess`] and [`Optimal::assess_for`] have in common.
+struct Numbers {
+    rank: usize,
+    condition: f64,
+    sensitivity: Sensitivity,
+    error: f64,
+    svd_bound: f64,
+    lower_bound: f64,
+    upper_bound: f64,
+    certificate: Certificate,
+}
+
+/// Compares a strategy with the optimum of a problem; returns the weights that prove the bound.
+///
+/// # Errors
+/// As [`Optimal::assess`] and [`Optimal::assess_for`].
+pub fn certify(
+    optimal: &Optimal,
+    strategy: &Strategy,
+    problem: &Problem<'_>,
+) -> Result<(CertifyReport, OptimumDual)> {
+    let started = Instant::now();
+    let (numbers, dual) = assess(optimal, strategy, problem)?;
+    let seconds = started.elapsed().as_secs_f64();
+    let workload = problem.workload;
+    let mut strategy_queries = 1;
+    for factor in strategy.factors() {
+        strategy_queries *= factor.queries()?.nrows();
+    }
+    let mut details = serde_json::Map::new();
+    if workload.query_weight() != 1.0 {
+        details.insert("query_weight".into(), serde_json::json!(workload.query_weight()));
+    }
+    let report = CertifyReport {
+        workload: workload.name().to_string(),
+        cells: workload.cells(),
+        queries: workload.count(),
+        strategy: strategy.name().to_string(),
+        strategy_queries,
+        rank: numbers.rank,
+        condition: numbers.condition,
+        objective: problem.objective.to_string(),
+        participation: problem.participation.to_string(),
+        sensitivity: numbers.sensitivity.squared.sqrt(),
+        sensitivity_kind: (problem.participation != Participation::Single)
+            .then_some(numbers.sensitivity.bound.unwrap_or("exact")),
+        error: numbers.error,
+        svd_bound: numbers.svd_bound,
+        ratio: numbers.error / numbers.svd_bound,
+        lower_bound: numbers.lower_bound,
+        upper_bound: numbers.upper_bound,
+        gap: numbers.upper_bound / numbers.lower_bound - 1.0,
+        at_least_above_optimum: numbers.error / numbers.upper_bound - 1.0,
+        at_most_above_optimum: numbers.error / numbers.lower_bound - 1.0,
+        iterations: numbers.certificate.iterations,
+        status: numbers.certificate.status,
+        neighbours: Neighbours::default(),
+        seconds,
+        dual: None,
+        details,
+    };
+    Ok((report, dual))
+}
+
+fn assess(
+    optimal: &Optimal,
+    strategy: &Strategy,
+    problem: &Problem<'_>,
+) -> Result<(Numbers, OptimumDual)> {
+    if problem.is_default() {
+        let found = optimal.assess(strategy, problem.workload)?;
+        let numbers = Numbers {
+            rank: found.rank,
+            condition: found.condition,
+            sensitivity: problem.sensitivity(strategy)?,
+            error: found.error,
+            svd_bound: found.svd_bound,
+            lower_bound: found.lower_bound,
+            upper_bound: found.upper_bound,
+            certificate: found.certificate,
+        };
+        return Ok((numbers, OptimumDual::Cells(found.dual)));
+    }
+    let found = optimal.assess_for(strategy, problem)?;
+    let numbers = Numbers {
+        rank: found.rank,
+        condition: found.condition,
+        sensitivity: found.sensitivity,
+        error: found.error,
+        svd_bound: found.svd_bound,
+        lower_bound: found.lower_bound,
+        upper_bound: found.upper_bound,
+        certificate: found.certificate,
+    };
+    Ok((numbers, OptimumDual::Problem(found.dual)))
+}

@@ -1,0 +1,51 @@
+//! The balance of a ledger.
+
+use serde::Serialize;
+
+use super::release::DELTA;
+use matmech::error::Result;
+use matmech::privacy::{PrivacyUnit, Rho, fine_noise};
+use matmech::release::Ledger;
+
+/// The output of `ledger --json`.
+#[derive(Debug, Serialize)]
+pub struct LedgerReport {
+    pub total_rho: f64,
+    pub spent_rho: f64,
+    /// ε of all reservations together, rounded up.
+    pub spent_epsilon: f64,
+    pub delta: f64,
+    pub left_rho: f64,
+    pub unit: PrivacyUnit,
+    /// The column that identifies persons, if all records of a person are protected.
+    pub person: Option<String>,
+    pub reservations: usize,
+    pub unsettled: usize,
+}
+
+impl LedgerReport {
+    /// Returns the balance; ε is at δ, by default that of the budget, or 1e-9.
+    ///
+    /// # Errors
+    /// The ledger cannot be read, or δ is invalid.
+    pub fn of(ledger: &Ledger, delta: Option<f64>) -> Result<Self> {
+        let balance = ledger.balance()?;
+        let delta = delta.or(balance.delta).unwrap_or(DELTA);
+        // `Rho` must be positive: nothing spent means ε = 0.
+        let spent_epsilon = match Rho::new(balance.spent) {
+            Ok(spent) => fine_noise::epsilon_rounded_up(spent, delta)?,
+            Err(_) => 0.0,
+        };
+        Ok(LedgerReport {
+            total_rho: balance.total.get(),
+            spent_rho: balance.spent,
+            spent_epsilon,
+            delta,
+            left_rho: balance.left,
+            unit: balance.unit,
+            person: balance.person,
+            reservations: balance.reservations,
+            unsettled: balance.unsettled,
+        })
+    }
+}

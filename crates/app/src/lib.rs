@@ -1,0 +1,20 @@
+//! What the commands of the program compute, without options and printing: shared with the Python
+//! package, so that both have the same reports. Not a stable interface.
+
+#![forbid(unsafe_code)]
+#![allow(missing_docs, reason = "fields of reports are keys of the JSON output, which name them")]
+
+pub mod answer;
+pub mod budget;
+pub mod certify;
+pub mod check_data;
+pub mod data;
+pub mod ledger;
+pub mod plan;
+pub mod process;
+pub mod release;
+pub mod simulate;
+pub mod solve;
+pub mod steps;
+pub mod stream;
+pub mod target;

@@ -1,0 +1,88 @@
+//! The output folder of a release.
+
+use std::path::{Path, PathBuf};
+
+use matmech::durable;
+use matmech::error::{Error, Result};
+
+/// The remedy after the budget is spent.
+const REMEDY: &str = "free disk space; if the measurements are complete, `matmech answer` writes \
+                      the answers again at no cost";
+
+/// A folder that has a temporary name until it is complete and synced to disk.
+pub(super) struct Folder {
+    partial: PathBuf,
+    out: PathBuf,
+}
+
+impl Folder {
+    /// Creates the folder `OUT.partial`, before any budget is spent, so that a path that cannot be
+    /// written fails early.
+    ///
+    /// # Errors
+    /// A name that is taken (also by a broken link), or a parent that is missing or cannot be
+    /// written.
+    pub(super) fn create(out: &Path) -> Result<Self> {
+        let Some(name) = out.file_name() else {
+            let remedy = "use the name of a folder that does not exist";
+            return Err(Error::bad_input(
+                out.display().to_string(),
+                "the name of a folder",
+                "none",
+                remedy,
+            ));
+        };
+        // `exists` is false for a broken symbolic link.
+        if std::fs::symlink_metadata(out).is_ok() {
+            let remedy = "use the name of a folder that does not exist; \
+                          a release never overwrites another";
+            return Err(Error::bad_input(
+                out.display().to_string(),
+                "the name of a new folder",
+                "an existing file or folder",
+                remedy,
+            ));
+        }
+        let mut partial = name.to_os_string();
+        partial.push(".partial");
+        let partial = out.with_file_name(partial);
+        let remedy = "use a folder that can be written; remove the .partial folder of an \
+                      interrupted run once its measurements are no longer needed";
+        std::fs::create_dir(&partial)
+            .map_err(|e| Error::io(&partial, "creating the folder", e, remedy))?;
+        Ok(Folder { partial, out: out.to_path_buf() })
+    }
+
+    /// Removes the folder if it is empty; measurements are kept.
+    pub(super) fn discard(&self) {
+        let _ = std::fs::remove_dir(&self.partial);
+    }
+
+    pub(super) fn file(&self, name: &str) -> PathBuf {
+        self.partial.join(name)
+    }
+
+    pub(super) fn subfolder(&self, name: &str) -> Result<PathBuf> {
+        let path = self.file(name);
+        std::fs::create_dir(&path)
+            .map_err(|e| Error::io(&path, "creating the folder", e, REMEDY))?;
+        Ok(path)
+    }
+
+    pub(super) fn write(&self, name: &str, text: &str) -> Result<()> {
+        let path = self.file(name);
+        durable::write(&path, text).map_err(|e| Error::io(&path, "writing", e, REMEDY))
+    }
+
+    /// Syncs the folder to disk and renames it to its final name.
+    pub(super) fn finish(&self) -> Result<()> {
+        durable::sync_folder(&self.partial)
+            .map_err(|e| Error::io(&self.partial, "writing", e, REMEDY))?;
+        std::fs::rename(&self.partial, &self.out).map_err(|e| {
+            let remedy = "rename the folder, which holds the complete release";
+            Error::io(&self.partial, "renaming", e, remedy)
+        })?;
+        durable::sync_parent(&self.out)
+            .map_err(|e| Error::io(&self.out, "syncing the name of the folder", e, REMEDY))
+    }
+}

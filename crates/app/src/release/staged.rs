@@ -1,0 +1,189 @@
+//! `matmech release --mechanism staged`: adaptive releases with a certificate of the error.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::forecast::{StagedForecast, check_memory};
+use super::{Release, Spending, folder::Folder};
+use crate::steps::{Steps, whole, with_parts};
+use matmech::error::{Error, Result};
+use matmech::mechanism::{self, Staged};
+use matmech::privacy::{PrivacyUnit, Rho};
+use matmech::release::records::{self, RecordCount, SyntheticRecords};
+use matmech::release::staged::{
+    DEFAULT_CERTIFICATE_SHARE, StagedMarginals, StagedPlan, StagedStatement, answers, report, run,
+};
+use matmech::release::{Inputs, Sources, Terms, shortest};
+use matmech::schema::Schema;
+use matmech::workload::GroupedWorkload;
+
+/// What a staged release answers, for which budget.
+pub(super) struct Task<'a> {
+    pub(super) mechanism: &'a str,
+    pub(super) schema: &'a Schema,
+    pub(super) workload: &'a GroupedWorkload,
+    /// The texts of schema and workload.
+    pub(super) texts: [&'a str; 2],
+    pub(super) rho: Rho,
+    pub(super) unit: PrivacyUnit,
+    pub(super) terms: Terms,
+}
+
+/// The report, which depends on the records through paid noise only.
+#[derive(Debug, Serialize)]
+pub struct StagedReport {
+    pub mechanism: String,
+    pub queries: String,
+    pub groups: usize,
+    pub epsilon: f64,
+    pub delta: f64,
+    pub rho: f64,
+    pub unit: String,
+    pub marginals: usize,
+    pub certificate_share: f64,
+    /// The questions of the first stage, and their noisy integers.
+    pub first_questions: usize,
+    pub first_integers: usize,
+    /// Maximum questions for residuals and their noisy integers, over all stages.
+    pub max_questions: usize,
+    pub max_integers: f64,
+    /// Cells of the published marginals.
+    pub published_cells: f64,
+    /// An upper estimate of the memory without records, and the additional memory per record.
+    pub expected_mb: f64,
+    pub expected_bytes_per_record: usize,
+    /// Additional memory per synthetic record of `auto`, whose number is not known in advance.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected_bytes_per_synthetic_record: Option<usize>,
+    /// 95 % upper bounds of the mean L1 error of the marginals, after the release.
+    pub mean_error_bound_95: Option<f64>,
+    pub mean_error_bound_95_per_record: Option<f64>,
+    /// The synthetic records, after the release.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub synthetic: Option<SyntheticRecords>,
+    pub out: Option<String>,
+}
+
+/// Returns the settings of a mechanism that can be released.
+///
+/// # Errors
+/// Another mechanism, or an unknown one.
+fn settings(text: &str) -> Result<Staged> {
+    let mechanism = mechanism::by_name(text)?;
+    mechanism.as_staged().ok_or_else(|| {
+        Error::bad_input(
+            "option --mechanism of a release",
+            "a mechanism with a release in integers: staged",
+            format!("`{}`", mechanism.name()),
+            "use --mechanism staged, or --planner for a release that does not depend on the data",
+        )
+    })
+}
+
+impl Release {
+    /// Makes a staged release.
+    pub(super) fn run_staged(&self, task: Task<'_>, steps: &dyn Steps) -> Result<StagedReport> {
+        let Task { schema, workload, texts, rho, unit, terms, .. } = task;
+        if self.adjust {
+            return Err(Error::bad_input(
+                "option --adjust",
+                "a release of unbiased answers",
+                format!("--mechanism {}", task.mechanism),
+                "omit --adjust: the answers are adjusted already",
+            ));
+        }
+        if self.records.is_some() {
+            records::check(workload)?;
+        }
+        let settings = settings(task.mechanism)?;
+        let share = self.certificate.unwrap_or(DEFAULT_CERTIFICATE_SHARE);
+        let (plan, first) = whole(steps, "planning", || {
+            let plan = StagedPlan::of(settings, workload, rho, unit, share)?;
+            let first = plan.first_stage()?;
+            Result::Ok((plan, first))
+        })?;
+        let queries = workload.count().to_string();
+        let rule = terms.rule;
+        let statement = StagedStatement::of(&plan, terms, queries.clone(), texts[0], texts[1])?;
+        let (epsilon, delta) = statement.epsilon_and_delta();
+        let forecast = StagedForecast::of(&plan, self.records);
+        let mut report = StagedReport {
+            mechanism: task.mechanism.to_owned(),
+            queries,
+            groups: workload.groups().len(),
+            epsilon,
+            delta,
+            rho: rho.get(),
+            unit: unit.to_string(),
+            marginals: plan.marginals().len(),
+            certificate_share: share,
+            first_questions: first.len(),
+            first_integers: first.iter().map(|m| m.strategy.rows()).sum(),
+            max_questions: forecast.max_questions,
+            max_integers: forecast.max_integers,
+            published_cells: forecast.published_cells,
+            expected_mb: forecast.mb,
+            expected_bytes_per_record: forecast.bytes_per_record,
+            expected_bytes_per_synthetic_record: match self.records {
+                Some(RecordCount::Released { .. }) => Some(records::bytes_per_record(schema)),
+                _ => None,
+            },
+            mean_error_bound_95: None,
+            mean_error_bound_95_per_record: None,
+            synthetic: None,
+            out: None,
+        };
+        drop(first);
+        check_memory(forecast.mb)?;
+        if self.files.is_none() {
+            return Ok(report);
+        }
+        let expectation = format!(
+            "expected      errors that depend on the data, at most {:.0} MB and {} bytes per record; \
+             reserving rho {}, which then counts as spent",
+            forecast.mb,
+            forecast.bytes_per_record,
+            shortest(rho.get())
+        );
+        let inputs = Inputs::of(workload, None)?;
+        self.spend((rho, unit), schema, &expectation, steps, |spending| {
+            let Spending { ledger, reservation, data, folder, out } = spending;
+            let statement = statement.reserved(ledger, reservation);
+            let measurements = folder.subfolder("measurements")?;
+            let sources = Sources { schema: texts[0], inputs: &inputs };
+            let marginals = run(&plan, statement, sources, data, rule, reservation, &measurements)?;
+            report.synthetic = write(folder, &marginals, workload, self.records, steps)?;
+            report.mean_error_bound_95 = marginals.bounds().map(|bounds| bounds.mean);
+            report.mean_error_bound_95_per_record =
+                marginals.bounds().and_then(|bounds| bounds.mean_per_record);
+            report.out = Some(out.display().to_string());
+            Ok(())
+        })?;
+        Ok(report)
+    }
+}
+
+/// Writes the answers, the records, the statement and the report. Returns what the statement says
+/// about the records.
+fn write(
+    folder: &Folder,
+    marginals: &StagedMarginals,
+    workload: &GroupedWorkload,
+    count: Option<RecordCount>,
+    steps: &dyn Steps,
+) -> Result<Option<SyntheticRecords>> {
+    with_parts(steps, "answers", workload.groups().len(), |progress| {
+        let path: &Path = &folder.file("answers.csv");
+        answers::write(path, marginals, workload, progress)
+    })?;
+    let schema = workload.schema();
+    let write_records = |count| marginals.write_records(&folder.file("records.csv"), schema, count);
+    let synthetic = count.map(write_records).transpose()?;
+    let statement = StagedStatement::released(marginals)?.with_records(synthetic);
+    folder.write("statement.json", &statement.to_json()?)?;
+    folder.write("statement.md", &statement.to_markdown())?;
+    folder.write("report.html", &report(&statement, marginals, workload)?.to_html())?;
+    folder.finish()?;
+    Ok(synthetic)
+}

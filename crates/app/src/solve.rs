@@ -1,0 +1,136 @@
+//! One strategy for one workload.
+
+use std::time::Instant;
+
+use serde::Serialize;
+
+use matmech::error::Result;
+use matmech::privacy::Neighbours;
+use matmech::strategy::participation::Sensitivity;
+use matmech::strategy::{
+    self, OptimumDual, Participation, Problem, Request, Selection, Status, Strategy,
+};
+use matmech::workload::{QueryCount, Workload};
+
+/// Maximum cells for which the SVD bound of a workload that is solved in linear time is computed.
+const MAX_SVD_CELLS: usize = 4096;
+
+/// The output of `solve --json`. Errors are squared errors at unit privacy cost, as the objective
+/// combines them; for `mean` they are totals over the workload.
+#[derive(Debug, Serialize)]
+pub struct SolveReport {
+    pub workload: String,
+    pub cells: usize,
+    pub queries: QueryCount,
+    pub strategy: String,
+    pub objective: String,
+    pub participation: String,
+    pub error: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sensitivity: Option<SensitivityReport>,
+    /// Omitted for workloads of more than 4096 cells that are solved without a matrix.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub svd_bound: Option<f64>,
+    /// error / svd_bound
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<f64>,
+    /// Certified: the error of every strategy is at least this.
+    pub lower_bound: f64,
+    /// The smallest known error, which is `error`.
+    pub upper_bound: f64,
+    /// upper_bound / lower_bound − 1
+    pub gap: f64,
+    pub iterations: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<Status>,
+    /// The neighbouring tables of the sensitivity.
+    pub neighbours: Neighbours,
+    pub seconds: f64,
+    pub details: serde_json::Map<String, serde_json::Value>,
+}
+
+/// The squared sensitivity of a strategy under a participation other than `single`.
+#[derive(Debug, Serialize)]
+pub struct SensitivityReport {
+    pub squared: f64,
+    /// A value that a contribution attains; equal to `squared` if that is exact.
+    pub attained: f64,
+    /// `exact`, or the name of the upper bound.
+    pub kind: &'static str,
+}
+
+impl SensitivityReport {
+    /// Returns the report, unless the participation is `single`.
+    fn of(problem: &Problem<'_>, strategy: &Strategy) -> Result<Option<Self>> {
+        if problem.participation == Participation::Single {
+            return Ok(None);
+        }
+        let Sensitivity { squared, attained, bound } = problem.sensitivity(strategy)?;
+        Ok(Some(SensitivityReport { squared, attained, kind: bound.unwrap_or("exact") }))
+    }
+}
+
+/// A selected strategy.
+#[derive(Debug)]
+pub struct Solved {
+    pub report: SolveReport,
+    pub selection: Selection,
+    /// The weights that prove the lower bound of `optimal`, if it was solved as a whole.
+    pub dual: Option<OptimumDual>,
+}
+
+/// Selects a strategy.
+///
+/// # Errors
+/// As [`Request::select`].
+pub fn solve(request: &Request, workload: &Workload) -> Result<Solved> {
+    let started = Instant::now();
+    let problem = request.problem(workload);
+    let (selection, dual) = match request.selector.as_optimal() {
+        Some(optimal) => optimal.select_with_any_dual(&problem)?,
+        None => (request.select(workload)?, None),
+    };
+    let seconds = started.elapsed().as_secs_f64();
+    let report = report(&problem, &selection, seconds)?;
+    Ok(Solved { report, selection, dual })
+}
+
+fn report(problem: &Problem<'_>, selection: &Selection, seconds: f64) -> Result<SolveReport> {
+    let workload = problem.workload;
+    let linear = workload.recurrence().is_some() && selection.certificate.is_some();
+    let svd_bound = if linear && workload.cells() > MAX_SVD_CELLS {
+        None
+    } else {
+        Some(problem.svd_bound(strategy::svd_bound(&workload.gram()?)?))
+    };
+    let certified = selection.certificate.map_or(0.0, |c| c.lower_bound);
+    let lower_bound = svd_bound.map_or(certified, |bound| bound.max(certified));
+    let mut details: serde_json::Map<String, serde_json::Value> = selection
+        .details
+        .iter()
+        .map(|(name, value)| ((*name).to_string(), serde_json::json!(value)))
+        .collect();
+    if workload.query_weight() != 1.0 {
+        details.insert("query_weight".into(), serde_json::json!(workload.query_weight()));
+    }
+    Ok(SolveReport {
+        workload: workload.name().to_string(),
+        cells: workload.cells(),
+        queries: workload.count(),
+        strategy: selection.strategy.name().to_string(),
+        objective: problem.objective.to_string(),
+        participation: problem.participation.to_string(),
+        error: selection.error,
+        sensitivity: SensitivityReport::of(problem, &selection.strategy)?,
+        svd_bound,
+        ratio: svd_bound.map(|bound| selection.error / bound),
+        lower_bound,
+        upper_bound: selection.error,
+        gap: selection.error / lower_bound - 1.0,
+        iterations: selection.certificate.map_or(0, |c| c.iterations),
+        status: selection.certificate.map(|c| c.status),
+        neighbours: Neighbours::default(),
+        seconds,
+        details,
+    })
+}

@@ -1,0 +1,81 @@
+//! `matmech check-data`: checks a CSV file against a schema before a release. **Not private.**
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::output;
+use matmech_app::check_data::{CheckReport, check_data};
+use matmech_app::data::Data;
+use crate::record_rule::RecordRule;
+use matmech::data::{DataCheck, PersonLimit};
+use matmech::schema::Schema;
+
+/// Arguments of `matmech check-data`.
+#[derive(Debug, Args)]
+pub(super) struct CheckDataCommand {
+    /// Schema file (TOML)
+    #[arg(long, value_name = "FILE")]
+    schema: PathBuf,
+    /// Records: CSV with a header
+    #[arg(long, value_name = "FILE")]
+    data: PathBuf,
+    /// How to handle values outside the schema in attributes without a cell for other values
+    #[arg(long, value_enum, default_value_t = RecordRule::Drop)]
+    out_of_domain: RecordRule,
+    /// Column that identifies a person; the first --unit-rows records of each person are kept
+    #[arg(long, value_name = "COLUMN")]
+    person: Option<String>,
+    /// Maximum records per person
+    #[arg(
+        long,
+        value_name = "K",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000)
+    )]
+    unit_rows: u32,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+impl CheckDataCommand {
+    pub(super) fn run(&self) -> anyhow::Result<()> {
+        let schema = Schema::read(&self.schema)?;
+        let person = self.person.clone().map(|column| PersonLimit { column, rows: self.unit_rows });
+        let data = Data::File(self.data.clone());
+        let report = check_data(&data, &schema, self.out_of_domain.into(), person)?;
+        output::write(&report, self.json, print)
+    }
+}
+
+fn print(out: &mut dyn Write, report: &CheckReport) -> std::io::Result<()> {
+    let DataCheck { records, kept, dropped, over_limit, attributes, offences } = &report.check;
+    writeln!(
+        out,
+        "NOT PRIVATE   exact counts and quoted values; only for people who may see the data"
+    )?;
+    writeln!(
+        out,
+        "records       {records} read, {kept} kept, {dropped} outside the schema, \
+         {over_limit} over the limit per person or without one"
+    )?;
+    writeln!(out, "{:>10}  {:>10}  {:>10}  attribute", "outside", "clamped", "other")?;
+    for counts in attributes {
+        let [outside, clamped, other] = [counts.outside, counts.clamped, counts.other];
+        writeln!(out, "{outside:>10}  {clamped:>10}  {other:>10}  {}", counts.attribute)?;
+    }
+    for offence in offences {
+        let attribute = offence.attribute.as_ref().map(|name| format!(", attribute `{name}`"));
+        writeln!(
+            out,
+            "line {}{}: expected {}, found {}",
+            offence.line.unwrap_or_default(),
+            attribute.unwrap_or_default(),
+            offence.expected,
+            offence.found
+        )?;
+    }
+    Ok(())
+}

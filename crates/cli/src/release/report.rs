@@ -1,0 +1,106 @@
+//! The report of `matmech release` as text.
+
+use std::io::Write;
+
+use crate::output;
+use matmech_app::release::{Group, ReleaseReport, StagedReport, UnbiasedReport};
+use matmech::release::{at_most, shortest};
+
+pub(super) fn print(out: &mut dyn Write, report: &ReleaseReport) -> std::io::Result<()> {
+    match report {
+        ReleaseReport::Unbiased(report) => print_unbiased(out, report),
+        ReleaseReport::Staged(report) => print_staged(out, report),
+    }
+}
+
+fn print_unbiased(out: &mut dyn Write, report: &UnbiasedReport) -> std::io::Result<()> {
+    let [epsilon, delta, cost, rho] =
+        [report.epsilon, report.delta, report.rho, report.rho_reserved].map(shortest);
+    let attained =
+        if report.rho_is_exact_sum { "attained by some neighbours" } else { "an upper bound" };
+    writeln!(out, "planner       {}", report.planner)?;
+    writeln!(out, "queries       {} in {} groups", report.queries, report.groups.len())?;
+    writeln!(out, "privacy       epsilon {epsilon} at delta {delta}; rho {rho}")?;
+    writeln!(out, "cost          rho {cost}, {attained}")?;
+    writeln!(out, "protects      {}", report.unit)?;
+    writeln!(out, "RMSE          {:.6}   exact; estimates are unbiased", report.rmse)?;
+    let excess = report.rounded_variance / report.planned_variance - 1.0;
+    writeln!(out, "rounding      {excess:.1e} relative increase of the total variance")?;
+    writeln!(
+        out,
+        "measurements  {} subspaces, {} noisy integers",
+        report.measurements, report.noisy_integers
+    )?;
+    match &report.out {
+        None => {
+            let UnbiasedReport { expected_seconds, expected_mb, expected_bytes_per_record, .. } =
+                report;
+            writeln!(
+                out,
+                "expected      {expected_seconds:.1} s, {expected_mb:.0} MB and \
+                 {expected_bytes_per_record} bytes per record"
+            )?;
+            writeln!(out, "dry run       no data read, nothing spent or written")?;
+        }
+        Some(folder) => writeln!(out, "written       {folder}")?,
+    }
+    let describe = |group: &Group| {
+        let description = format!("{} on {}", group.family, group.attributes);
+        (group.rmse, group.queries.clone(), description)
+    };
+    output::print_groups(out, report.groups.iter().map(describe))
+}
+
+fn print_staged(out: &mut dyn Write, report: &StagedReport) -> std::io::Result<()> {
+    let [epsilon, delta, rho] = [report.epsilon, report.delta, report.rho].map(shortest);
+    writeln!(out, "mechanism     {}", report.mechanism)?;
+    writeln!(out, "queries       {} in {} groups", report.queries, report.groups)?;
+    writeln!(out, "privacy       epsilon {epsilon} at delta {delta}; rho {rho}, an upper bound")?;
+    writeln!(out, "protects      {}", report.unit)?;
+    writeln!(
+        out,
+        "first stage   {} questions, {} noisy integers",
+        report.first_questions, report.first_integers
+    )?;
+    let (max_questions, max_integers) = (report.max_questions, report.max_integers);
+    writeln!(
+        out,
+        "all stages    at most {max_questions} questions, {max_integers} noisy integers"
+    )?;
+    let bound = match (report.mean_error_bound_95, report.mean_error_bound_95_per_record) {
+        (Some(bound), Some(share)) => {
+            format!("at most {} records, {} per record", at_most(bound, 6), at_most(share, 6))
+        }
+        (Some(bound), None) => format!("at most {} records", at_most(bound, 6)),
+        (None, _) if report.out.is_some() => "no certificate of the error".to_owned(),
+        (None, _) => "depends on the data".to_owned(),
+    };
+    writeln!(out, "mean L1 error {bound}, of {} marginals (95 %)", report.marginals)?;
+    if let Some(synthetic) = &report.synthetic {
+        let bound = synthetic.errors().map_or_else(
+            || "no certificate of the error".to_owned(),
+            |errors| {
+                let bound = at_most(errors.mean_error_bound_95, 6);
+                format!("mean L1 error at most {bound} records")
+            },
+        );
+        writeln!(out, "synthetic     {} records, {bound} (95 %)", synthetic.count())?;
+    }
+    writeln!(
+        out,
+        "published     {} marginals with {} cells",
+        report.marginals, report.published_cells
+    )?;
+    if report.out.is_none() {
+        let StagedReport { expected_mb, expected_bytes_per_record, .. } = report;
+        writeln!(
+            out,
+            "expected      at most {expected_mb:.0} MB and {expected_bytes_per_record} bytes per \
+             record"
+        )?;
+    }
+    match &report.out {
+        None => writeln!(out, "dry run       no data read, nothing spent or written"),
+        Some(folder) => writeln!(out, "written       {folder}"),
+    }
+}

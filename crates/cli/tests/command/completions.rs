@@ -1,0 +1,76 @@
+//! Tests of the command `matmech completions`.
+
+use assert_cmd::Command;
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::contains;
+
+fn completions(words: &[&str]) -> assert_cmd::assert::Assert {
+    Command::cargo_bin("matmech").unwrap().arg("completions").args(words).assert()
+}
+
+/// The script of every shell contains commands and options, such as `--json` and `--strategy`.
+#[test]
+fn every_shell_has_a_script() {
+    for (shell, mark) in [
+        ("bash", "complete -F _matmech"),
+        ("zsh", "#compdef matmech"),
+        ("fish", "complete -c matmech"),
+        ("elvish", "set edit:completion:arg-completer[matmech]"),
+        ("powershell", "Register-ArgumentCompleter -Native -CommandName 'matmech'"),
+    ] {
+        let script = completions(&[shell]).success().get_output().stdout.clone();
+        let script = String::from_utf8(script).unwrap();
+        for word in [mark, "solve", "plan", "simulate", "completions", "strategy", "json"] {
+            assert!(script.contains(word), "{shell}: {word} is missing");
+        }
+    }
+}
+
+/// Completions by bash with the script; skipped without bash.
+#[test]
+fn bash_completes_commands_options_and_shells() {
+    let script =
+        String::from_utf8(completions(&["bash"]).success().get_output().stdout.clone()).unwrap();
+    let completed = |words: &[&str]| -> Option<Vec<String>> {
+        let (current, before) = (words.last().unwrap(), words[words.len() - 2]);
+        let ask = format!(
+            "{script}\nCOMP_WORDS=({}); COMP_CWORD={}\n_matmech matmech '{current}' '{before}'\n\
+             printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            words.join(" "),
+            words.len() - 1
+        );
+        let output = match std::process::Command::new("bash").args(["--norc", "-c", &ask]).output()
+        {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return None,
+            output => output.unwrap(),
+        };
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Some(String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect())
+    };
+    for (words, expected) in [
+        (&["matmech", "si"][..], &["simulate"][..]),
+        (&["matmech", "solve", "--st"], &["--strategy"]),
+        (&["matmech", "completions", "z"], &["zsh"]),
+    ] {
+        if let Some(found) = completed(words) {
+            assert_eq!(found, expected, "{words:?}");
+        }
+    }
+}
+
+#[test]
+fn unknown_shells_are_refused_with_the_known_ones() {
+    completions(&["tcsh"]).code(2).stderr(contains("bash, elvish, fish, powershell, zsh"));
+    completions(&[]).code(2).stderr(contains("<SHELL>"));
+}
+
+#[test]
+fn help_has_the_path_of_the_script() {
+    completions(&["--help"]).success().stdout(contains("bash-completion").and(contains("$fpath")));
+    Command::cargo_bin("matmech")
+        .unwrap()
+        .arg("--help")
+        .assert()
+        .success()
+        .stdout(contains("completions"));
+}

@@ -1,0 +1,20 @@
+//! Tests of the command `matmech`.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests fail by panicking"
+)]
+
+mod certify;
+mod certify_problems;
+mod completions;
+mod pair_bound;
+mod plan;
+#[path = "../../../../tests/library/python.rs"]
+mod python;
+mod release;
+mod simulate;
+mod solve;
+mod stream;

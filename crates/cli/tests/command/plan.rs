@@ -1,0 +1,287 @@
+//! Tests of the command `matmech plan`.
+
+use std::path::Path;
+
+use assert_cmd::Command;
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::contains;
+
+const SCHEMA: &str = r#"
+[[attribute]]
+name = "age"
+size = 10
+kind = "numeric"
+bins = { low = 0, high = 100, count = 10 }
+
+[[attribute]]
+name = "income"
+size = 8
+kind = "numeric"
+
+[[attribute]]
+name = "sex"
+size = 2
+kind = "categorical"
+values = ["f", "m"]
+"#;
+
+const WORKLOAD: &str = r#"
+[[queries]]
+family = "hybrid"
+ways = [1, 2]
+
+[[queries]]
+family = "affine"
+attributes = ["income", "age"]
+weight = 2.0
+"#;
+
+/// Runs `matmech plan` on a schema and a workload with more arguments.
+fn plan(folder: &Path, schema: &str, workload: &str, words: &[&str]) -> assert_cmd::assert::Assert {
+    std::fs::write(folder.join("S.toml"), schema).unwrap();
+    std::fs::write(folder.join("W.toml"), workload).unwrap();
+    Command::cargo_bin("matmech")
+        .unwrap()
+        .current_dir(folder)
+        .args(["plan", "--schema", "S.toml", "--workload", "W.toml"])
+        .args(words)
+        .assert()
+}
+
+fn json(words: &[&str]) -> serde_json::Value {
+    let folder = tempfile::tempdir().unwrap();
+    let words: Vec<&str> = words.iter().copied().chain(["--json"]).collect();
+    let output =
+        plan(folder.path(), SCHEMA, WORKLOAD, &words).success().get_output().stdout.clone();
+    serde_json::from_slice(&output).unwrap()
+}
+
+#[test]
+fn json_has_every_documented_field() {
+    let report = json(&["--planner", "query-smasher", "--privacy-cost", "1"]);
+    for field in [
+        "planner",
+        "queries",
+        "rmse",
+        "lower_bound_rmse",
+        "groups",
+        "privacy_cost",
+        "residuals",
+        "seconds",
+        "peak_mb",
+    ] {
+        assert!(report.get(field).is_some(), "{field} is missing: {report}");
+    }
+    assert_eq!(report["planner"], "query-smasher");
+    assert_eq!(report["neighbours"], "add-or-remove-one-record");
+    assert_eq!(report["queries"], 20 + 80 + 20 + 16 + 17);
+    assert_eq!(report["residuals"], 7);
+    let groups = report["groups"].as_array().unwrap();
+    assert_eq!(groups.len(), 7);
+    assert_eq!(groups[6]["attributes"], serde_json::json!(["age", "income"]));
+    assert_eq!(
+        (groups[6]["family"].as_str(), groups[6]["queries"].as_u64()),
+        (Some("affine"), Some(17))
+    );
+    // The total mean square is the weighted mean of those of the groups.
+    let total: f64 = groups
+        .iter()
+        .map(|g| {
+            g["weight"].as_f64().unwrap()
+                * g["rmse"].as_f64().unwrap().powi(2)
+                * g["queries"].as_f64().unwrap()
+        })
+        .sum();
+    let rmse = report["rmse"].as_f64().unwrap();
+    assert!((rmse * rmse * 153.0 / total - 1.0).abs() < 1e-12);
+    let bound = report["lower_bound_rmse"].as_f64().unwrap();
+    assert!(bound <= rmse * (1.0 + 1e-12) && bound > rmse * (1.0 - 1e-6));
+    assert!(
+        json(&["--planner", "weighted-fourier", "--privacy-cost", "1"])["lower_bound_rmse"]
+            .is_null()
+    );
+}
+
+#[test]
+fn every_budget_notion_is_converted_to_a_privacy_cost() {
+    let rmse = |words: &[&str]| json(words)["rmse"].as_f64().unwrap();
+    let unit = rmse(&["--privacy-cost", "1"]);
+    assert!((rmse(&["--rho", "0.5"]) / unit - 1.0).abs() < 1e-12);
+    assert!((rmse(&["--mu", "1"]) / unit - 1.0).abs() < 1e-12);
+    assert!((rmse(&["--mu", "2"]) / unit - 0.5).abs() < 1e-12);
+    let approximate = json(&["--epsilon", "1", "--delta", "1e-9"]);
+    let cost = approximate["privacy_cost"].as_f64().unwrap();
+    assert!((approximate["rmse"].as_f64().unwrap() * cost.sqrt() / unit - 1.0).abs() < 1e-9);
+    assert!(cost > 0.0 && cost < 0.1);
+}
+
+#[test]
+fn text_has_error_bound_and_groups() {
+    let folder = tempfile::tempdir().unwrap();
+    plan(folder.path(), SCHEMA, WORKLOAD, &["--mu", "1"])
+        .success()
+        .stdout(contains("RMSE").and(contains("certified")).and(contains("affine on age, income")));
+}
+
+#[test]
+fn the_largest_group_error_is_an_objective() {
+    let cost = ["--privacy-cost", "2"];
+    let words = |more: &[&'static str]| [&cost[..], more].concat();
+    let number = |report: &serde_json::Value, field: &str| report[field].as_f64().unwrap();
+    let mean = json(&cost);
+    assert_eq!(mean, without_time(json(&words(&["--objective", "mean"])), &mean));
+    assert!(mean.get("objective").is_none() && mean.get("gap").is_none());
+    let report = json(&words(&["--objective", "max"]));
+    let largest = |report: &serde_json::Value| {
+        let error = |g: &serde_json::Value| number(g, "weight") * number(g, "rmse").powi(2);
+        report["groups"].as_array().unwrap().iter().map(error).fold(0.0, f64::max)
+    };
+    assert_eq!(report["objective"], "max");
+    assert!((number(&report, "largest_group_error") / largest(&report) - 1.0).abs() < 1e-12);
+    assert_eq!(report["objective_value"], report["largest_group_error"]);
+    let gap = number(&report, "objective_value") / number(&report, "lower_bound") - 1.0;
+    assert!((0.0..1e-6).contains(&gap) && (number(&report, "gap") - gap).abs() < 1e-12, "{gap}");
+    assert!(largest(&report) < largest(&mean) && report["lower_bound_rmse"].is_null());
+    assert!(number(&report, "rmse") > number(&mean, "rmse"));
+    let option = json(&words(&["--planner", "query-smasher(objective=max)"]));
+    assert_eq!(report, without_time(option, &report));
+    let folder = tempfile::tempdir().unwrap();
+    let text = plan(folder.path(), SCHEMA, WORKLOAD, &words(&["--objective", "balanced:0.5"]));
+    text.success().stdout(contains("objective     balanced:0.5: largest").and(contains("gap")));
+    for (planner, objective, part) in
+        [("hdmm", "max", "no option"), ("query-smasher", "maximum", "balanced")]
+    {
+        let more = ["--planner", planner, "--objective", objective];
+        plan(folder.path(), SCHEMA, WORKLOAD, &[&cost[..], &more].concat())
+            .code(1)
+            .stderr(contains(part).and(contains("remedy")));
+    }
+}
+
+/// Returns a report with the time and the memory of another one.
+fn without_time(mut report: serde_json::Value, other: &serde_json::Value) -> serde_json::Value {
+    for field in ["seconds", "peak_mb"] {
+        report[field] = other[field].clone();
+    }
+    report
+}
+
+#[test]
+fn errors_name_the_invalid_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let budget = ["--privacy-cost", "1"];
+    for (schema, workload, part) in [
+        (SCHEMA.replace("\"income\"", "\"age\""), WORKLOAD.to_string(), "S.toml"),
+        (SCHEMA.to_string(), WORKLOAD.replace("hybrid", "range"), "sex"),
+        (SCHEMA.to_string(), WORKLOAD.replace("\"age\"", "\"agge\""), "agge"),
+        (SCHEMA.to_string(), WORKLOAD.replace("2.0", "-2.0"), "weight"),
+        (SCHEMA.to_string(), WORKLOAD.replace("[1, 2]", "[1, 4]"), "ways"),
+        (SCHEMA.to_string(), String::new(), "W.toml"),
+    ] {
+        plan(folder.path(), &schema, &workload, &budget)
+            .code(1)
+            .stderr(contains(part).and(contains("remedy")));
+    }
+    plan(folder.path(), SCHEMA, WORKLOAD, &["--privacy-cost", "-1"])
+        .code(1)
+        .stderr(contains("privacy cost").and(contains("greater than 0")));
+    plan(folder.path(), SCHEMA, WORKLOAD, &["--rho", "0"]).code(1).stderr(contains("rho"));
+    plan(folder.path(), SCHEMA, WORKLOAD, &["--mu", "1", "--planner", "best"])
+        .code(1)
+        .stderr(contains("query-smasher"));
+    plan(folder.path(), SCHEMA, WORKLOAD, &[]).code(2).stderr(contains("--privacy-cost"));
+    plan(folder.path(), SCHEMA, WORKLOAD, &["--epsilon", "1"]).code(2).stderr(contains("--delta"));
+    plan(folder.path(), SCHEMA, WORKLOAD, &["--mu", "1", "--rho", "1"]).code(2);
+    let large = SCHEMA
+        .replace("size = 10", "size = 300")
+        .replace("count = 10", "count = 300")
+        .replace("size = 8", "size = 200");
+    plan(folder.path(), &large, WORKLOAD, &budget)
+        .code(1)
+        .stderr(contains("60000 cells").and(contains("GiB")).and(contains("weighted-fourier")));
+}
+
+#[test]
+fn the_reference_measure_is_reported() {
+    let cost = ["--privacy-cost", "1"];
+    let words = |more: &[&'static str]| [&cost[..], more].concat();
+    let smasher = json(&cost);
+    let best = json(&words(&["--planner", "anova"]));
+    assert!(best["rmse"].as_f64().unwrap() < smasher["rmse"].as_f64().unwrap());
+    assert_eq!(best["measure_search"]["uniform_rmse"], smasher["rmse"]);
+    let measure: Vec<f64> = serde_json::from_value(best["measure"][0]["measure"].clone()).unwrap();
+    assert!(
+        (measure.len(), best["measure"][0]["attribute"].as_str()) == (10, Some("age")),
+        "{best}"
+    );
+    let uniform = json(&words(&["--planner", "anova", "--measure", "uniform"]));
+    assert_eq!(uniform["rmse"], smasher["rmse"]);
+    let by_option = json(&words(&["--planner", "anova(measure=uniform)"]));
+    assert_eq!(by_option["rmse"], uniform["rmse"]);
+    assert!(uniform["measure_search"].is_null() && smasher["global_lower_bound_rmse"].is_null());
+}
+
+#[test]
+fn measure_files_are_read_and_errors_name_the_invalid_entry() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |measure: &str, planner: &str| {
+        std::fs::write(
+            folder.path().join("M.toml"),
+            format!("[[attribute]]\nname = \"sex\"\nmeasure = {measure}\n"),
+        )
+        .unwrap();
+        plan(
+            folder.path(),
+            SCHEMA,
+            WORKLOAD,
+            &["--privacy-cost", "1", "--planner", planner, "--measure", "M.toml"],
+        )
+    };
+    run("[0.4, 0.6]", "anova").success().stdout(contains("RMSE"));
+    // Any path is a value: `=`, `,` and `)` in it are no syntax.
+    std::fs::create_dir_all(folder.path().join("n=4,d=3")).unwrap();
+    for path in ["n=4,d=3/M.toml", "M).toml"] {
+        std::fs::copy(folder.path().join("M.toml"), folder.path().join(path)).unwrap();
+        let words = ["--privacy-cost", "1", "--planner", "anova", "--measure", path];
+        plan(folder.path(), SCHEMA, WORKLOAD, &words).success().stdout(contains("RMSE"));
+    }
+    for (measure, said) in [
+        ("[0.4, 0.7]", "sum to 1.1"),
+        ("[0.0, 1.0]", "0 for value 0"),
+        ("[1.5, -0.5]", "-0.5 for value 1"),
+        ("[0.2, 0.3, 0.5]", "2 numbers"),
+    ] {
+        run(measure, "anova").failure().stderr(contains(said).and(contains("sex")));
+    }
+    run("[0.4, 0.6]", "query-smasher").failure().stderr(contains("anova(measure=uniform)"));
+}
+
+#[test]
+fn the_report_has_the_global_bound_or_the_reason_for_none() {
+    let bounded = json(&["--privacy-cost", "1", "--planner", "anova", "--global-bound"]);
+    let (rmse, bound) =
+        (bounded["rmse"].as_f64().unwrap(), bounded["global_lower_bound_rmse"].as_f64().unwrap());
+    assert!(bound <= rmse && bound > 0.9 * rmse, "{bounded}");
+    assert_eq!(
+        (&bounded["global_lower_bound_note"], &bounded["global_lower_bound_error"]),
+        (&"explicit".into(), &0.0.into())
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let large = SCHEMA.replace("size = 10", "size = 500").replace("count = 10", "count = 500");
+    let output = plan(
+        folder.path(),
+        &large,
+        "[[queries]]\nfamily = \"hybrid\"\nways = [3]\n",
+        &["--privacy-cost", "1", "--global-bound", "--json"],
+    )
+    .success()
+    .get_output()
+    .stdout
+    .clone();
+    let report: serde_json::Value = serde_json::from_slice(&output).unwrap();
+    assert!(report["global_lower_bound_rmse"].is_null());
+    assert!(
+        report["global_lower_bound_note"].as_str().unwrap().contains("queries on 3 attributes"),
+        "{report}"
+    );
+}

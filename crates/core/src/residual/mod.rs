@@ -1,0 +1,120 @@
+//! Residuals: the decomposition of marginals into disjoint parts, and its inverse (S4, Sec. 3).
+//!
+//! Let γ be a set of attributes with marginal μ_γ, and τ ⊆ γ. The residual ζ_τ = Decomp(μ_γ, γ, τ)
+//! is μ_γ summed over the axes of γ∖τ and differenced along those of τ. Recon is the pseudoinverse
+//! of Decomp, and μ_γ = Σ_{τ⊆γ} Recon(ζ_τ, τ, γ).
+//!
+//! Arrays are row-major over γ (the last attribute fastest); their sizes are a separate argument.
+//! An [`AxisSet`] holds the axes of γ that are in τ. Recon ∘ Decomp on τ subtracts the mean along
+//! every axis ([`centre_in_place`]). So a residual can be stored *centred*, with Π n_i cells
+//! instead of Π (n_i − 1) and the same information. [`add_spread`] then adds its part to a
+//! marginal.
+//!
+//! An attribute can be averaged by any [`Measure`] on its values; [`ReferenceMeasure`] has one per
+//! attribute. The functions here use the uniform measure, the mean.
+//!
+//! ```
+//! use matmech_core::domain::AxisSet;
+//! use matmech_core::residual::{decomp, recon};
+//! // Age × education (S4, Fig. 1).
+//! let marginal = [7.0, 5.0, 2.0, 3.0, 5.0, 11.0, 10.0, 2.0, 11.0, 9.0, 18.0, 17.0];
+//! let first = AxisSet::from_number(0b01);
+//! let age = decomp(&marginal, &[4, 3], first)?;
+//! assert_eq!(age, [5.0, 9.0, 30.0]);
+//! let part = recon(&age, &[4, 3], first)?;
+//! assert_eq!(part[9], 76.0 / 12.0);
+//! # Ok::<(), matmech_core::Error>(())
+//! ```
+
+mod axis;
+mod centring;
+mod coefficients;
+mod decomposition;
+pub mod kronecker;
+mod measure;
+mod measure_file;
+mod projection;
+mod reconstruction;
+mod slices;
+mod spread;
+mod three_axes;
+
+pub use axis::AxisView;
+pub use centring::centre_box;
+pub use centring::centre_in_place;
+pub use coefficients::cells_summed_out;
+pub use coefficients::{privacy_coefficient, variance_coefficient};
+pub use decomposition::{averaged, summed};
+pub use decomposition::{decomp, decomp_into, marginalised};
+pub use measure::{Measure, ReferenceMeasure};
+pub use projection::{
+    centre_for, contracted, contraction, product, project_for, spread_for,
+};
+pub use reconstruction::{recon, recon_into};
+pub use spread::add_spread;
+pub use spread::spread_onto;
+
+use crate::domain::AxisSet;
+use crate::error::{Error, Result};
+
+/// Checks sizes, kept axes and the length of an array.
+///
+/// The expected length is the product of `cells(size, is_kept)` over the axes. `what` is the
+/// operation and `array` the name of its input.
+///
+/// # Errors
+/// Sizes that do not describe a box, axes beyond the sizes, or an array of the wrong length.
+fn check(
+    what: &str,
+    array: &str,
+    found: usize,
+    sizes: &[usize],
+    kept: AxisSet,
+    cells: impl Fn(usize, bool) -> usize,
+) -> Result<()> {
+    let refuse = |expected: String, found: String, remedy: &str| {
+        Err(Error::bad_input(what, expected, found, remedy))
+    };
+    if kept.end() > sizes.len() {
+        let expected = format!("axes below {}", sizes.len());
+        return refuse(expected, format!("{kept:?}"), "name axes of the array, from 0");
+    }
+    if sizes.contains(&0) || sizes.iter().try_fold(1usize, |all, &n| all.checked_mul(n)).is_none() {
+        let expected = "sizes of at least 1 whose product fits in memory".into();
+        return refuse(
+            expected,
+            format!("{sizes:?}"),
+            "give the number of values of each attribute",
+        );
+    }
+    let expected: usize =
+        sizes.iter().enumerate().map(|(axis, &n)| cells(n, kept.contains(axis))).product();
+    if found != expected {
+        let expected =
+            format!("a {array} of {expected} cells for sizes {sizes:?}, kept axes {kept:?}");
+        return refuse(
+            expected,
+            found.to_string(),
+            "pass row-major values, the last attribute fastest",
+        );
+    }
+    Ok(())
+}
+
+/// Merges neighbouring axes that are all kept or all not kept.
+///
+/// Returns whether they are kept, and the product of their sizes.
+pub fn runs(sizes: &[usize], kept: AxisSet) -> Vec<(bool, usize)> {
+    let mut runs: Vec<(bool, usize)> = Vec::with_capacity(sizes.len());
+    for (axis, &n) in sizes.iter().enumerate() {
+        let kept = kept.contains(axis);
+        match runs.last_mut() {
+            Some((kind, product)) if *kind == kept => *product *= n,
+            _ => runs.push((kept, n)),
+        }
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,508 @@
+//! The mapping from an attribute's values in a table to its cells.
+
+use std::collections::HashMap;
+
+use super::bins::{BinOf, Bins, PreparedBins};
+use super::value::{ColumnType, ListedValue, Value, boolean_of, time_of};
+use crate::decimal::Decimal;
+use crate::domain::AttributeKind;
+
+/// The mapping from an attribute's values in a table to its cells.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Coding {
+    /// The table contains the cell numbers 0 … size−1.
+    Index,
+    /// The k-th value of the list is cell k.
+    Values(Vec<ListedValue>),
+    /// Bins of equal width.
+    Bins(Bins),
+}
+
+/// The result of a look-up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Coded {
+    /// The cell of the value.
+    Cell(u32),
+    /// The value is a number outside the range of a numeric attribute.
+    ///
+    /// This is the nearest cell.
+    Nearest(u32),
+    /// The attribute has no cell for the value.
+    Outside,
+}
+
+/// The coding of one attribute, prepared for look-ups.
+#[derive(Debug)]
+pub struct Coder<'a> {
+    coding: &'a Coding,
+    size: usize,
+    is_numeric: bool,
+    cells: Cells<'a>,
+}
+
+#[derive(Debug)]
+enum Cells<'a> {
+    Index,
+    Bins(PreparedBins<'a>),
+    Listed(Listed<'a>),
+}
+
+/// The cells of listed values.
+///
+/// A listed text also stands for the number, boolean or time that it denotes, unless that is listed
+/// itself: a column of integers matches `values = ["1", "2"]`. If several texts denote the same
+/// number, it is the number of the text in which it is usually written, or of the first one.
+#[derive(Debug, Default)]
+struct Listed<'a> {
+    texts: HashMap<&'a str, u32>,
+    integers: HashMap<i64, u32>,
+    /// Numbers that are not integers of 64 bits.
+    numbers: HashMap<Decimal, u32>,
+    booleans: [Option<u32>; 2],
+    times: HashMap<i128, u32>,
+    /// Whether a listed number is not an integer.
+    has_fraction: bool,
+}
+
+impl<'a> Listed<'a> {
+    /// Prepares look-ups. Returns the number of values that equal an earlier one as well.
+    fn of(values: &'a [ListedValue]) -> (Self, usize) {
+        let mut listed = Listed::default();
+        let mut equal = 0;
+        for (value, cell) in values.iter().zip(0..) {
+            let previous = match value {
+                ListedValue::Text(text) => listed.texts.insert(text, cell),
+                ListedValue::Number(number) => listed.insert_number(number, cell),
+                ListedValue::Boolean(boolean) => {
+                    listed.booleans[usize::from(*boolean)].replace(cell)
+                }
+                ListedValue::Time(time) => listed.times.insert(*time, cell),
+            };
+            equal += usize::from(previous.is_some());
+        }
+        let texts = values.iter().zip(0..).filter_map(|(value, cell)| match value {
+            ListedValue::Text(text) => Some((text.as_str(), cell)),
+            _ => None,
+        });
+        let mut denoted = Listed::default();
+        for (text, cell) in texts {
+            if let Some(number) = Decimal::parse(text) {
+                equal += usize::from(listed.number(&number).is_some());
+                if denoted.number(&number).is_none() || number.to_string() == text {
+                    denoted.insert_number(&number, cell);
+                }
+            } else if let Some(boolean) = boolean_of(text) {
+                let index = usize::from(boolean);
+                equal += usize::from(listed.booleans[index].is_some());
+                denoted.booleans[index].get_or_insert(cell);
+            } else if let Some(time) = time_of(text) {
+                equal += usize::from(listed.times.contains_key(&time));
+                denoted.times.entry(time).or_insert(cell);
+            }
+        }
+        listed.integers.extend(denoted.integers);
+        listed.numbers.extend(denoted.numbers);
+        listed.times.extend(denoted.times);
+        for (known, denoted) in listed.booleans.iter_mut().zip(denoted.booleans) {
+            *known = known.or(denoted);
+        }
+        listed.has_fraction |= denoted.has_fraction;
+        (listed, equal)
+    }
+
+    fn insert_number(&mut self, number: &Decimal, cell: u32) -> Option<u32> {
+        self.has_fraction |= !number.is_integer();
+        match number.to_i64() {
+            Some(integer) => self.integers.insert(integer, cell),
+            None => self.numbers.insert(number.clone(), cell),
+        }
+    }
+
+    fn number(&self, number: &Decimal) -> Option<u32> {
+        match number.to_i64() {
+            Some(integer) => self.integers.get(&integer).copied(),
+            None => self.numbers.get(number).copied(),
+        }
+    }
+
+    fn float(&self, number: f64) -> Option<u32> {
+        if let Some(integer) = exact_integer(number) {
+            return self.integers.get(&integer).copied();
+        }
+        if self.numbers.is_empty() {
+            return None;
+        }
+        self.number(&Decimal::shortest(number)?)
+    }
+
+    /// Returns the cell of a text: as it is, or as the number, boolean or time that it denotes.
+    fn text(&self, text: &str) -> Option<u32> {
+        if let Some(cell) = self.texts.get(text) {
+            return Some(*cell);
+        }
+        if let Some(boolean) = boolean_of(text) {
+            return self.booleans[usize::from(boolean)];
+        }
+        if !(self.integers.is_empty() && self.numbers.is_empty())
+            && let Some(number) = Decimal::parse(text)
+        {
+            return self.number(&number);
+        }
+        if self.times.is_empty() {
+            return None;
+        }
+        self.times.get(&time_of(text)?).copied()
+    }
+
+    fn cell(&self, value: Value<'_>) -> Option<u32> {
+        match value {
+            Value::Missing => self.texts.get("").copied(),
+            Value::Text(text) => self.text(text.trim()),
+            Value::Integer(number) => match i64::try_from(number) {
+                Ok(number) => self.integers.get(&number).copied(),
+                Err(_) => self.number(&number.into()),
+            },
+            Value::Float(number) => self.float(number),
+            Value::Number(number) => self.number(number),
+            Value::Boolean(boolean) => self.booleans[usize::from(boolean)],
+            Value::Time(time) => self.times.get(&time).copied(),
+            Value::Bytes(_) | Value::Other => None,
+        }
+    }
+
+    fn accepts(&self, column: ColumnType) -> bool {
+        let has_integers =
+            !self.integers.is_empty() || self.numbers.keys().any(Decimal::is_integer);
+        match column {
+            ColumnType::Text | ColumnType::Any => true,
+            ColumnType::Integer => has_integers,
+            ColumnType::Float => has_integers || self.has_fraction,
+            ColumnType::Boolean => self.booleans.iter().any(Option::is_some),
+            ColumnType::Time => !self.times.is_empty(),
+        }
+    }
+}
+
+/// Returns the integer of a double below 2⁵³, whose shortest decimal it is.
+fn exact_integer(number: f64) -> Option<i64> {
+    let is_exact = number.fract() == 0.0 && number.abs() < (1u64 << 53) as f64;
+    is_exact.then_some(number as i64)
+}
+
+impl<'a> Coder<'a> {
+    pub(crate) fn new(coding: &'a Coding, size: usize, kind: AttributeKind) -> Self {
+        let cells = match coding {
+            Coding::Index => Cells::Index,
+            Coding::Values(values) => Cells::Listed(Listed::of(values).0),
+            Coding::Bins(bins) => Cells::Bins(bins.prepared()),
+        };
+        Coder { coding, size, is_numeric: kind == AttributeKind::Numeric, cells }
+    }
+
+    /// Returns the cell of a value.
+    pub fn code(&self, value: Value<'_>) -> Coded {
+        match &self.cells {
+            Cells::Listed(listed) => listed.cell(value).map_or(Coded::Outside, Coded::Cell),
+            Cells::Bins(bins) => {
+                let bin = match value {
+                    Value::Integer(number) => Some(match i64::try_from(number) {
+                        Ok(number) => bins.bin_of_integer(number),
+                        Err(_) => bins.bin_of_decimal(&number.into()),
+                    }),
+                    Value::Float(number) => match exact_integer(number) {
+                        Some(integer) => Some(bins.bin_of_integer(integer)),
+                        None => number.is_finite().then(|| bins.bin_of_float(number)),
+                    },
+                    Value::Number(number) => Some(bins.bin_of_decimal(number)),
+                    Value::Text(text) => number_of(text.trim()).map(|number| match number {
+                        TextNumber::Integer(number) => bins.bin_of_integer(number),
+                        TextNumber::Other(number) => bins.bin_of_decimal(&number),
+                    }),
+                    _ => None,
+                };
+                match bin {
+                    Some(BinOf::Bin(cell)) => Coded::Cell(cell),
+                    Some(BinOf::Below) => Coded::Nearest(0),
+                    Some(BinOf::Above) => Coded::Nearest(self.last()),
+                    None => Coded::Outside,
+                }
+            }
+            Cells::Index => match value {
+                Value::Integer(number) => self.cell_number(number),
+                Value::Float(number) if number.is_finite() => match exact_integer(number) {
+                    Some(number) => self.cell_number(number.into()),
+                    None => self.other_number(number),
+                },
+                Value::Number(number) => self.decimal_cell_number(number),
+                Value::Text(text) => match number_of(text.trim()) {
+                    Some(TextNumber::Integer(number)) => self.cell_number(number.into()),
+                    Some(TextNumber::Other(number)) => self.decimal_cell_number(&number),
+                    None => Coded::Outside,
+                },
+                _ => Coded::Outside,
+            },
+        }
+    }
+
+    fn last(&self) -> u32 {
+        (self.size - 1) as u32
+    }
+
+    fn cell_number(&self, number: i128) -> Coded {
+        match number {
+            0.. if number < self.size as i128 => Coded::Cell(number as u32),
+            _ if self.is_numeric => Coded::Nearest(if number < 0 { 0 } else { self.last() }),
+            _ => Coded::Outside,
+        }
+    }
+
+    fn decimal_cell_number(&self, number: &Decimal) -> Coded {
+        match number.to_i64() {
+            Some(number) => self.cell_number(number.into()),
+            None => self.other_number(number.to_f64()),
+        }
+    }
+
+    /// Codes a number that is no cell number.
+    fn other_number(&self, number: f64) -> Coded {
+        match self.is_numeric {
+            true if number < 0.0 => Coded::Nearest(0),
+            true if number > (self.size - 1) as f64 => Coded::Nearest(self.last()),
+            _ => Coded::Outside,
+        }
+    }
+
+    /// Returns whether a value of a column of this type can have a cell.
+    pub fn accepts(&self, column: ColumnType) -> bool {
+        match &self.cells {
+            Cells::Listed(listed) => listed.accepts(column),
+            Cells::Index | Cells::Bins(_) => {
+                !matches!(column, ColumnType::Boolean | ColumnType::Time)
+            }
+        }
+    }
+
+    /// Describes the values that have a cell, for messages.
+    pub fn allowed(&self) -> String {
+        const MAX_LISTED: usize = 12;
+        let listed = |values: &[ListedValue]| {
+            values.iter().map(ListedValue::to_string).collect::<Vec<_>>().join(", ")
+        };
+        match self.coding {
+            Coding::Index => format!("a cell number from 0 to {}", self.size - 1),
+            Coding::Bins(bins) => format!("a number from {} to {}", bins.low(), bins.high()),
+            Coding::Values(values) if values.len() > MAX_LISTED => {
+                format!("one of {} values: {}, …", values.len(), listed(&values[..MAX_LISTED]))
+            }
+            Coding::Values(values) => format!("one of {}", listed(values)),
+        }
+    }
+}
+
+/// A number in a text.
+enum TextNumber {
+    Integer(i64),
+    Other(Decimal),
+}
+
+/// Reads a number; most are integers.
+fn number_of(text: &str) -> Option<TextNumber> {
+    let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
+    let is_plain = matches!(digits, [b'0'] | [b'1'..=b'9', ..]);
+    if is_plain
+        && digits.iter().all(u8::is_ascii_digit)
+        && let Ok(integer) = text.parse()
+    {
+        return Some(TextNumber::Integer(integer));
+    }
+    Decimal::parse(text).map(TextNumber::Other)
+}
+
+/// Counts the values that equal an earlier one in a look-up, or denote the same number, boolean or
+/// time as one that is listed.
+pub(super) fn equal_values(values: &[ListedValue]) -> usize {
+    Listed::of(values).1
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::error::Result;
+    use crate::schema::Schema;
+
+    fn schema(keys: &str) -> Result<Schema> {
+        Schema::from_toml(&format!("[[attribute]]\nname = \"a\"\n{keys}\n"), "S.toml")
+    }
+
+    fn coded(keys: &str, value: Value<'_>) -> Coded {
+        schema(keys).unwrap().coder(0).code(value)
+    }
+
+    const OUTSIDE: Coded = Coded::Outside;
+
+    fn cell(cell: u32) -> Coded {
+        Coded::Cell(cell)
+    }
+
+    #[test]
+    fn numbers_are_compared_as_numbers_and_texts_as_texts() {
+        let keys = "size = 4\nkind = \"categorical\"\nvalues = [1.0, 20, \"x 1\", \"03\"]";
+        for (value, expected) in [
+            ("1.0", cell(0)),
+            ("1", cell(0)),
+            ("1e0", cell(0)),
+            ("20.00", cell(1)),
+            ("020", OUTSIDE),
+            ("+20", OUTSIDE),
+            (" x 1 ", cell(2)),
+            ("03", cell(3)),
+            ("3", OUTSIDE),
+            ("x1", OUTSIDE),
+            ("inf", OUTSIDE),
+            ("", OUTSIDE),
+        ] {
+            assert_eq!(coded(keys, Value::Text(value)), expected, "{value}");
+        }
+        for (value, expected) in [
+            (Value::Integer(20), cell(1)),
+            (Value::Float(1.0), cell(0)),
+            (Value::Float(20.5), OUTSIDE),
+            (Value::Float(f64::INFINITY), OUTSIDE),
+            (Value::Integer(3), OUTSIDE),
+            (Value::Missing, OUTSIDE),
+            (Value::Boolean(true), OUTSIDE),
+            (Value::Bytes(b"\xff"), OUTSIDE),
+            (Value::Other, OUTSIDE),
+        ] {
+            assert_eq!(coded(keys, value), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn zip_codes_and_ranges_stay_texts() {
+        let keys = "size = 3\nkind = \"categorical\"\nvalues = [\"02139\", \"2139\", \"18_24\"]";
+        assert_eq!(coded(keys, Value::Text("02139")), cell(0));
+        assert_eq!(coded(keys, Value::Text("2139")), cell(1));
+        assert_eq!(coded(keys, Value::Integer(2139)), cell(1));
+        assert_eq!(coded(keys, Value::Text("1824")), OUTSIDE);
+        assert_eq!(coded(keys, Value::Text("18_24")), cell(2));
+    }
+
+    #[test]
+    fn booleans_have_three_spellings() {
+        for keys in [
+            "size = 2\nkind = \"categorical\"\nvalues = [false, true]",
+            "size = 2\nkind = \"categorical\"\nvalues = [\"False\", \"True\"]",
+            "size = 2\nkind = \"categorical\"\nvalues = [\"FALSE\", \"true\"]",
+        ] {
+            for text in ["true", "True", "TRUE", " True "] {
+                assert_eq!(coded(keys, Value::Text(text)), cell(1), "{keys}");
+            }
+            assert_eq!(coded(keys, Value::Boolean(true)), cell(1));
+            assert_eq!(coded(keys, Value::Boolean(false)), cell(0));
+            for value in [Value::Text("1"), Value::Text("tRUE"), Value::Integer(1)] {
+                assert_eq!(coded(keys, value), OUTSIDE);
+            }
+        }
+        let both = "size = 2\nkind = \"categorical\"\nvalues = [\"True\", \"true\"]";
+        assert_eq!(coded(both, Value::Text("true")), cell(1));
+        assert_eq!(coded(both, Value::Boolean(true)), cell(0));
+    }
+
+    #[test]
+    fn times_at_midnight_are_dates() {
+        for values in ["[2024-02-28, 2024-02-29]", "[\"2024-02-28\", \"2024-02-29\"]"] {
+            let keys = format!("size = 2\nkind = \"categorical\"\nvalues = {values}");
+            for text in ["2024-02-29", "2024-02-29 00:00:00", "2024-02-29T00:00:00.000"] {
+                assert_eq!(coded(&keys, Value::Text(text)), cell(1), "{values} {text}");
+            }
+            let midnight = 19_782 * 86_400_000_000_000;
+            assert_eq!(coded(&keys, Value::Time(midnight)), cell(1));
+            assert_eq!(coded(&keys, Value::Time(midnight + 1)), OUTSIDE);
+            assert_eq!(coded(&keys, Value::Text("2024-02-29 00:00:01")), OUTSIDE);
+        }
+    }
+
+    #[test]
+    fn cell_numbers_may_be_written_as_decimals() {
+        let numeric = "size = 4\nkind = \"numeric\"";
+        let categorical = "size = 4\nkind = \"categorical\"";
+        for (text, in_numeric) in [
+            ("3", cell(3)),
+            ("3.0", cell(3)),
+            ("3e0", cell(3)),
+            ("-0.0", cell(0)),
+            ("2.5", OUTSIDE),
+            ("3.5", Coded::Nearest(3)),
+            ("4.0", Coded::Nearest(3)),
+            ("-0.5", Coded::Nearest(0)),
+            ("-1", Coded::Nearest(0)),
+            ("1e30", Coded::Nearest(3)),
+            ("99999999999999999999", Coded::Nearest(3)),
+            ("03", OUTSIDE),
+            ("x", OUTSIDE),
+        ] {
+            assert_eq!(coded(numeric, Value::Text(text)), in_numeric, "{text}");
+            let in_categorical = match in_numeric {
+                Coded::Nearest(_) => OUTSIDE,
+                other => other,
+            };
+            assert_eq!(coded(categorical, Value::Text(text)), in_categorical, "{text}");
+            if let Ok(number) = text.parse::<f64>()
+                && text != "03"
+            {
+                assert_eq!(coded(numeric, Value::Float(number)), in_numeric, "{text}");
+            }
+        }
+    }
+
+    proptest! {
+        /// The cell of a number does not depend on the type or the text that holds it.
+        #[test]
+        fn equal_numbers_have_equal_cells(tenths in -30i64..130, form in 0usize..3) {
+            let keys = [
+                "size = 10\nkind = \"numeric\"\nbins = { low = 0, high = 10, count = 10 }",
+                "size = 10\nkind = \"numeric\"",
+                "size = 3\nkind = \"categorical\"\nvalues = [0.1, \"0.3\", 7]",
+            ][form];
+            let decimal = Decimal::parse(&format!("{tenths}e-1")).unwrap();
+            let text = decimal.to_string();
+            let expected = coded(keys, Value::Number(&decimal));
+            prop_assert_eq!(coded(keys, Value::Text(&text)), expected);
+            prop_assert_eq!(coded(keys, Value::Text(&format!("{tenths}e-01"))), expected);
+            prop_assert_eq!(coded(keys, Value::Float(text.parse().unwrap())), expected);
+            let single: f32 = text.parse().unwrap();
+            let widened: f64 = single.to_string().parse().unwrap();
+            prop_assert_eq!(coded(keys, Value::Float(widened)), expected);
+            if tenths % 10 == 0 {
+                prop_assert_eq!(coded(keys, Value::Integer((tenths / 10).into())), expected);
+                let long = format!("{}.0", tenths / 10);
+                prop_assert_eq!(coded(keys, Value::Text(&long)), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn columns_are_accepted_by_type() {
+        use ColumnType::{Any, Boolean, Float, Integer, Text, Time};
+        let categorical = |values: &str, size: usize| {
+            format!("size = {size}\nkind = \"categorical\"\nvalues = {values}")
+        };
+        for (keys, accepted) in [
+            ("size = 4\nkind = \"numeric\"".to_owned(), vec![Text, Integer, Float, Any]),
+            (categorical("[\"a\", \"b\"]", 2), vec![Text, Any]),
+            (categorical("[\"1\", \"b\"]", 2), vec![Text, Integer, Float, Any]),
+            (categorical("[0.5, 1.5]", 2), vec![Text, Float, Any]),
+            (categorical("[true, false]", 2), vec![Text, Boolean, Any]),
+            (categorical("[\"2024-02-29\", \"x\"]", 2), vec![Text, Time, Any]),
+        ] {
+            let schema = schema(&keys).unwrap();
+            for column in [Text, Integer, Float, Boolean, Time, Any] {
+                let found = schema.coder(0).accepts(column);
+                assert_eq!(found, accepted.contains(&column), "{keys}: {column}");
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Neighbour relations and privacy units.
+
+use std::fmt;
+
+/// The neighbour relation of a guarantee.
+///
+/// Sensitivities are differences between neighbours, so a budget is meaningless without it.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Neighbours {
+    /// One record is added or removed. The answers of a query matrix change by one of its columns,
+    /// so its sensitivity is the largest column norm.
+    #[default]
+    AddOrRemoveOneRecord,
+    /// The values of one record change; the number of records is public. The answers of a query
+    /// matrix change by the difference of two of its columns.
+    ReplaceOneRecord,
+    /// One record is added, removed, or changes its values. The answers of a query matrix change by
+    /// a column or by the difference of two.
+    ReplaceAddOrRemoveOneRecord,
+}
+
+impl fmt::Display for Neighbours {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AddOrRemoveOneRecord => f.write_str("add or remove one record"),
+            Self::ReplaceOneRecord => f.write_str("replace one record"),
+            Self::ReplaceAddOrRemoveOneRecord => f.write_str("replace, add or remove one record"),
+        }
+    }
+}
+
+/// The unit that a guarantee protects: a person with at most `rows` records.
+///
+/// Each record may be added, removed or changed as `neighbours` allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PrivacyUnit {
+    /// The relation for one record.
+    pub neighbours: Neighbours,
+    /// Records per person; zCDP's ρ grows with their square.
+    pub rows: u32,
+}
+
+impl Default for PrivacyUnit {
+    /// Adding or removing one record.
+    fn default() -> Self {
+        PrivacyUnit { neighbours: Neighbours::default(), rows: 1 }
+    }
+}
+
+impl fmt::Display for PrivacyUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.rows {
+            1 => write!(f, "{}", self.neighbours),
+            rows => write!(f, "{}, up to {rows} times", self.neighbours),
+        }
+    }
+}

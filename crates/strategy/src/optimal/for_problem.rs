@@ -1,0 +1,156 @@
+//! The optimum for a problem, by the method for its structure.
+
+use std::sync::Arc;
+
+use super::{
+    DualVector, Optimal, OptimalOptions, OptimumDual, ProblemDual, banded, tridiagonal, weighted,
+};
+use crate::call::Call;
+use crate::error::{Error, Result};
+use crate::{
+    Certificate, Participation, Problem, Selection, Status, Strategy, StrategyFactor,
+    StrategySelector,
+};
+use crate::workload::{Family, Workload};
+
+impl Optimal {
+    /// Returns the optimal strategy of a problem, and the weights that prove its lower bound.
+    ///
+    /// At most 4096 cells; min-separation at most 2048 cells, and for the objective `mean` only.
+    /// O(cells³) per iteration.
+    ///
+    /// # Errors
+    /// The participation does not fit the workload or the options, or there are too many cells.
+    pub fn select_problem(&self, problem: &Problem<'_>) -> Result<(Selection, ProblemDual)> {
+        problem.check()?;
+        self.check_bands(problem.participation)?;
+        if let Participation::MinSeparation { .. } = problem.participation {
+            return banded::select(self, problem);
+        }
+        let optimum = weighted::solve(problem, &self.options)?;
+        let shape = problem.workload.shape();
+        let factor = StrategyFactor::from_gram(shape, Arc::new(optimum.gram));
+        let selection = self.selection(vec![factor], optimum.certificate)?;
+        Ok((Selection { proof: Some(optimum.proof), ..selection }, optimum.dual))
+    }
+
+    /// Returns the selector with the options of a call.
+    pub(crate) fn with_options(&self, call: &Call<'_>) -> Result<Self> {
+        let tolerance = call.option("tolerance")?.unwrap_or(self.options.tolerance);
+        let max_iterations = call.option("max-iterations")?.unwrap_or(self.options.max_iterations);
+        let mut optimal = Optimal::new(OptimalOptions { tolerance, max_iterations })?;
+        optimal.bands = call.option("bands")?;
+        optimal.equal_norms = match call.written("norms") {
+            None | Some("free") => false,
+            Some("equal") => true,
+            Some(other) => return Err(call.refuse("norms=free or norms=equal", other)),
+        };
+        Ok(optimal)
+    }
+
+    /// Checks that the options for bands are used with min-separation.
+    pub(super) fn check_bands(&self, participation: Participation) -> Result<()> {
+        if (self.bands.is_none() && !self.equal_norms)
+            || matches!(participation, Participation::MinSeparation { .. })
+        {
+            return Ok(());
+        }
+        Err(Error::bad_input(
+            "options `bands` and `norms` of the optimal strategy",
+            "participation=min-sep:B,K",
+            format!("participation `{participation}`"),
+            "leave the options out, or set the participation",
+        ))
+    }
+
+    /// Selects the optimum for a problem, with the method for its structure, and returns the
+    /// weights that prove its lower bound; none if the factors of a product were solved one by one.
+    ///
+    /// # Errors
+    /// As [`Optimal::select_problem`], whose limits only hold for problems without structure.
+    pub fn select_with_any_dual(
+        &self,
+        problem: &Problem<'_>,
+    ) -> Result<(Selection, Option<OptimumDual>)> {
+        problem.check()?;
+        self.check_bands(problem.participation)?;
+        if let Some(optimum) = tridiagonal::solve(problem, &self.options)? {
+            let selection = optimum.selection();
+            let (steps, queries) = (optimum.cell_weights, optimum.query_weights);
+            let dual = match problem.is_default() {
+                true => OptimumDual::Cells(DualVector::of_factors(vec![Arc::new(steps)])),
+                false => OptimumDual::Steps { queries, steps },
+            };
+            return Ok((selection, Some(dual)));
+        }
+        if problem.is_default() {
+            let (selection, dual) = self.select_with_dual(&problem.workload.gram()?)?;
+            return Ok((selection, Some(OptimumDual::Cells(dual))));
+        }
+        if weighted::is_multiplicative(problem)
+            && let Some(selection) = self.select_products(problem)?
+        {
+            return Ok((selection, None));
+        }
+        let (selection, dual) = self.select_problem(problem)?;
+        Ok((selection, Some(OptimumDual::Problem(dual))))
+    }
+
+    /// Returns the optimal strategy for the largest error of a product of families, attribute by
+    /// attribute.
+    fn select_products(&self, problem: &Problem<'_>) -> Result<Option<Selection>> {
+        let Some(families) = problem.workload.families().filter(|families| families.len() > 1)
+        else {
+            return Ok(None);
+        };
+        let tolerance = self.options.tolerance / families.len() as f64;
+        let single = Optimal::new(OptimalOptions { tolerance, ..self.options })?;
+        let mut total = Certificate {
+            lower_bound: 1.0,
+            upper_bound: 1.0,
+            iterations: 0,
+            status: Status::Converged,
+        };
+        let mut factors = Vec::with_capacity(families.len());
+        let mut solved: Vec<(Family, &[usize], StrategyFactor, Certificate)> = Vec::new();
+        for (family, sizes) in families {
+            let known = solved.iter().find(|(f, s, _, _)| f == family && s == sizes);
+            let (factor, certificate) = match known {
+                Some((_, _, factor, certificate)) => (factor.clone(), *certificate),
+                None => {
+                    let workload = Workload::product(&[(*family, sizes.as_slice())])?;
+                    let part = single.select_for(&Problem { workload: &workload, ..*problem })?;
+                    let (Some(certificate), [factor]) = (part.certificate, part.strategy.factors())
+                    else {
+                        return Err(Error::bug("optimal strategy", "a certificate", "none"));
+                    };
+                    total.iterations += certificate.iterations;
+                    solved.push((*family, sizes.as_slice(), factor.clone(), certificate));
+                    (factor.clone(), certificate)
+                }
+            };
+            total.lower_bound *= certificate.lower_bound;
+            total.upper_bound *= certificate.upper_bound;
+            if certificate.status != Status::Converged {
+                total.status = certificate.status;
+            }
+            factors.push(factor);
+        }
+        Ok(Some(self.selection(factors, total)?))
+    }
+
+    /// Returns a selection of optimal factors.
+    pub(super) fn selection(
+        &self,
+        factors: Vec<StrategyFactor>,
+        certificate: Certificate,
+    ) -> Result<Selection> {
+        Ok(Selection {
+            strategy: Strategy::kronecker(self.name(), factors)?,
+            error: certificate.upper_bound,
+            certificate: Some(certificate),
+            proof: None,
+            details: Vec::new(),
+        })
+    }
+}

@@ -1,0 +1,18 @@
+//! Tests of the library through its public interface.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests fail by panicking"
+)]
+
+mod anova_on_records;
+mod check_certificates;
+mod examples;
+mod extending;
+#[cfg(feature = "lapack")]
+mod lapack_cross_check;
+mod python;
+mod reference_measures;
+mod s3_tables;
