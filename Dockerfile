@@ -12,7 +12,7 @@ FROM rust:1.95-slim-bookworm AS build
 RUN apt-get update && apt-get install --yes --no-install-recommends gcc libc6-dev make git && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 COPY . .
-RUN cargo build --release --locked --package matmech --package experiments --bins
+RUN cargo build --release --locked --package matmech-cli --package experiments --bins
 
 FROM debian:bookworm-slim
 # Certificates for `reproduce data`; git for the commit of the mounted folder in provenance.

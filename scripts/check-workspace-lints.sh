@@ -29,16 +29,16 @@ for lint in unwrap_used expect_used panic; do
 	expect Cargo.toml workspace.lints.clippy "$lint = \"deny\""
 done
 
-for manifest in Cargo.toml experiments/Cargo.toml linalg/Cargo.toml python/Cargo.toml \
+for manifest in Cargo.toml crates/*/Cargo.toml experiments/Cargo.toml python/Cargo.toml \
 	shared-features/Cargo.toml; do
 	expect "$manifest" lints 'workspace = true'
 done
 
 # The list of manifests above must be complete.
 members=$(sed -n 's/^members = \[\(.*\)\]$/\1/p' Cargo.toml)
-if [ "$members" != '"experiments", "linalg", "python", "shared-features"' ]; then
+if [ "$members" != '"crates/*", "experiments", "python", "shared-features"' ]; then
 	cat >&2 <<MESSAGE
-error: Cargo.toml: expected members = ["experiments", "linalg", "python", "shared-features"],
+error: Cargo.toml: expected members = ["crates/*", "experiments", "python", "shared-features"],
        found [$members]
 fix: add the manifest of the new member to scripts/check-workspace-lints.sh
 MESSAGE
@@ -48,7 +48,7 @@ fi
 # The source must not switch the lints off.
 lints='unsafe_code|missing_docs|missing_debug_implementations|unwrap_used|expect_used|clippy::panic'
 if grep -rnE "#!?\\[(allow|expect|warn)\\([^]]*($lints)" \
-	src examples experiments/src linalg/src python/src --include='*.rs' >&2; then
+	src examples crates/*/src experiments/src python/src --include='*.rs' >&2; then
 	echo 'error: expected no exceptions from the workspace lints, found the lines above' >&2
 	echo 'fix: return an error, or document the item' >&2
 	failed=1

@@ -3,7 +3,7 @@
 The stream is ChaCha20 with a 64-bit block counter and the nonce 0. The key comes from the seed by
 PCG32, as in `seed_from_u64` of Rust's rand_core 0.10. Integers, floating-point numbers, shuffles
 and sets of indices are those of rand 0.10; normal and exponential numbers those of rand_distr 0.6.
-The samplers are those of src/workload/."""
+The samplers are those of crates/core/src/workload/."""
 import math
 import numpy as np
 

@@ -95,7 +95,7 @@ fn plans_for_reference_measures_cover_the_tables_of_s3() {
 }
 
 /// The table of docs/reference-measures.md on affine queries and absolute differences agrees with
-/// the results: the errors, and their ratios to the bounds in the table. `tests/pair_bound.rs`
+/// the results: the errors, and their ratios to the bounds in the table. `crates/cli/tests/command/pair_bound.rs`
 /// recomputes the bounds.
 #[test]
 fn the_page_on_reference_measures_has_the_errors_of_table_4() {

@@ -2,6 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use matmech::data::table::FieldCounts;
+use matmech::data::{OutOfDomain, PersonLimit, read_table, write_csv};
+use matmech::privacy::{Neighbours, PrivacyUnit};
+use matmech::release::{Ledger, LockWait};
+use matmech::schema::SchemaSource;
+use matmech::{Error, Result};
 use matmech_app::answer::Answer;
 use matmech_app::budget::{Budget, ReleaseRho};
 use matmech_app::check_data::check_data as check_table;
@@ -10,12 +16,6 @@ use matmech_app::plan::plan as plan_measurements;
 use matmech_app::release::{Files, Release};
 use matmech_app::simulate::{Task, mechanism_of, simulate as run_simulation};
 use matmech_app::target::Source;
-use matmech::data::table::FieldCounts;
-use matmech::data::{OutOfDomain, PersonLimit, read_table, write_csv};
-use matmech::privacy::{Neighbours, PrivacyUnit};
-use matmech::release::{Ledger, LockWait};
-use matmech::schema::SchemaSource;
-use matmech::{Error, Result};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

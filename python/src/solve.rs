@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use matmech_app::certify::certify as certify_strategy;
-use matmech_app::solve::solve as solve_request;
 use matmech::strategy::{
     Objective, Optimal, OptimalOptions, OptimumDual, Participation, Problem, Request,
     StrategyFactor,
 };
 use matmech::{Error, Result};
+use matmech_app::certify::certify as certify_strategy;
+use matmech_app::solve::solve as solve_request;
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyReadonlyArray2};
 use pyo3::prelude::*;

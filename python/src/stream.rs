@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use matmech_app::stream::stream as fit;
 use matmech::strategy::Problem;
 use matmech::strategy::stream::{Coefficients, StreamOptions, StreamedNoise};
 use matmech::{Error, Result};
+use matmech_app::stream::stream as fit;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

@@ -1,9 +1,9 @@
 //! Columns of Python as tables with typed columns. Numbers are not converted to text.
 
-use matmech_app::data::Data;
 use matmech::data::table::{MemoryColumn, MemoryTable, OwnedValue};
 use matmech::schema::{Coding, ColumnType, ListedValue};
 use matmech::{Decimal, Error, Result};
+use matmech_app::data::Data;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};

@@ -9,8 +9,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use matmech_app::steps::Steps;
 use matmech::progress::{Iteration, observed};
+use matmech_app::steps::Steps;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

@@ -87,9 +87,9 @@ fn sensitivity(bits: u32, neighbours: Neighbours) -> BigUint {
 mod tests {
     use super::*;
 
+    use crate::access::ReleaseNoise;
     use crate::access::ReleaseTable;
     use crate::data::{Column, Records};
-    use crate::access::ReleaseNoise;
     use crate::test_support::{rho, schema, set};
 
     /// Distances without their noise are those of the definition, and the cost is paid first.

@@ -3,10 +3,10 @@
 use std::fmt;
 
 use super::distance::DistanceQuestion;
+use crate::access::ReleaseNoise;
 use crate::data::{MarginalCounter, Records};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
-use crate::access::ReleaseNoise;
 use crate::privacy::{ExactRho, PrivacyUnit, RationalDeviation, Rho};
 use crate::strategy::{IntegerStrategy, JointCost, JointSensitivity};
 
@@ -204,8 +204,7 @@ mod tests {
         let unit = PrivacyUnit::default();
         assert_eq!(question.cost(unit).unwrap().rounded_up().unwrap().get(), 0.75);
         let open = |total| {
-            ReleaseTable::open(&records, rho(total), unit, ReleaseNoise::of_counter(1))
-                .unwrap()
+            ReleaseTable::open(&records, rho(total), unit, ReleaseNoise::of_counter(1)).unwrap()
         };
         let mut table = open(1.0);
         assert_eq!(table.answer(&[question]).unwrap()[0].len(), 3);
@@ -224,8 +223,7 @@ mod tests {
         // Answers minus their noise are B x.
         let zeros = Records::new(&schema, vec![Column::default(); 2]).unwrap();
         let mut empty =
-            ReleaseTable::open(&zeros, rho(1.0), unit, ReleaseNoise::of_counter(1))
-                .unwrap();
+            ReleaseTable::open(&zeros, rho(1.0), unit, ReleaseNoise::of_counter(1)).unwrap();
         let (with, without) =
             (open(1.0).answer(&[question]).unwrap(), empty.answer(&[question]).unwrap());
         let exact: Vec<i128> = with[0].iter().zip(&without[0]).map(|(a, b)| a - b).collect();

@@ -4,12 +4,12 @@ use super::integer_plan::{IntegerMeasurement, IntegerPlan};
 use super::ledger::Reservation;
 use super::measurements::{Measurements, Sources};
 use super::statement::Statement;
+use crate::access::ReleaseNoise;
 use crate::access::{IntegerQuestion, ReleaseTable};
 use crate::data::{OpenTable, OutOfDomain, Records};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
-use crate::access::ReleaseNoise;
-use crate::privacy::{ExactRho};
+use crate::privacy::ExactRho;
 
 /// Reads the records and measures the plan, paid by a reservation that is in the ledger on disk.
 ///

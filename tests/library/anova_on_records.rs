@@ -1,6 +1,5 @@
 //! A plan for a reference measure, run on records: squared errors match the planned variances.
 
-
 use matmech::access::PrivateTable;
 use matmech::data::Records;
 use matmech::mechanism::run_plan;

@@ -1,7 +1,6 @@
 //! Reference measures and global bounds on workloads of S3's Tables 2 and 4, against independently
 //! computed values.
 
-
 use approx::assert_relative_eq;
 use matmech::domain::{Attribute, AttributeKind};
 use matmech::planner::{Anova, BoundWeights, GlobalBound, Planner};

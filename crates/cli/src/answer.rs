@@ -8,9 +8,9 @@ use clap::Args;
 
 use super::output;
 use super::release::steps::Bars;
+use matmech::release::records::{DEFAULT_MAX_RECORDS, RecordCount};
 use matmech_app::answer::{Answer, AnswerReport};
 use matmech_app::target::Source;
-use matmech::release::records::{DEFAULT_MAX_RECORDS, RecordCount};
 
 /// Arguments of `matmech answer`.
 #[derive(Debug, Args)]

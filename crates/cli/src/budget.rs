@@ -5,8 +5,8 @@ use std::str::FromStr;
 use clap::Args;
 
 use matmech::Error;
-use matmech_app::budget::{Budget, ReleaseRho};
 use matmech::privacy::{PrivacyBudget, Rho};
+use matmech_app::budget::{Budget, ReleaseRho};
 
 /// The total privacy budget, in exactly one notion.
 #[derive(Debug, Args)]

@@ -9,11 +9,11 @@ use super::bounds::{at_least, at_least_decimals, at_most, at_most_decimals};
 use super::output;
 use super::solve::kind_of_error;
 use matmech::Error;
-use matmech_app::certify::{CertifyReport, certify};
 use matmech::strategy::{
     Objective, Optimal, OptimalOptions, Participation, Problem, read_kronecker,
 };
 use matmech::workload::Workload;
+use matmech_app::certify::{CertifyReport, certify};
 
 /// Arguments of `matmech certify`.
 #[derive(Debug, Args)]

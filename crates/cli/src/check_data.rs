@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::output;
-use matmech_app::check_data::{CheckReport, check_data};
-use matmech_app::data::Data;
 use crate::record_rule::RecordRule;
 use matmech::data::{DataCheck, PersonLimit};
 use matmech::schema::Schema;
+use matmech_app::check_data::{CheckReport, check_data};
+use matmech_app::data::Data;
 
 /// Arguments of `matmech check-data`.
 #[derive(Debug, Args)]

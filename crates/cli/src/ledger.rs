@@ -8,8 +8,8 @@ use clap::{Args, Subcommand};
 use super::budget::BudgetArguments;
 use super::output;
 use super::release::{UnitArguments, WaitingArguments};
-use matmech_app::ledger::LedgerReport;
 use matmech::release::{Ledger, shortest};
+use matmech_app::ledger::LedgerReport;
 
 /// Arguments of `matmech ledger`.
 #[derive(Debug, Args)]

@@ -9,10 +9,10 @@ use clap::Args;
 use super::bounds::{at_least_decimals, at_most, at_most_decimals};
 use super::budget::BudgetArguments;
 use super::output;
-use matmech_app::plan::{GroupReport, PlanReport, SearchReport, plan};
 use matmech::planner;
 use matmech::schema::Schema;
 use matmech::workload::GroupedWorkload;
+use matmech_app::plan::{GroupReport, PlanReport, SearchReport, plan};
 
 /// Arguments of `matmech plan`.
 #[derive(Debug, Args)]

@@ -7,9 +7,9 @@ use clap::Args;
 
 use super::bounds::{at_least, at_most};
 use super::output;
-use matmech_app::solve::{SensitivityReport, SolveReport, Solved, solve};
 use matmech::strategy::{self, Objective, Problem, Request, Strategy};
 use matmech::workload::Workload;
+use matmech_app::solve::{SensitivityReport, SolveReport, Solved, solve};
 
 /// Arguments of `matmech solve`.
 #[derive(Debug, Args)]

@@ -7,11 +7,11 @@ use clap::Args;
 
 use super::bounds::{at_least, at_most_decimals};
 use super::output;
-use matmech_app::stream::{StreamReport, stream};
 use matmech::matrix_file;
 use matmech::strategy::stream::{Form, StreamOptions};
 use matmech::strategy::{Objective, Participation, Problem};
 use matmech::workload::Workload;
+use matmech_app::stream::{StreamReport, stream};
 
 /// Arguments of `matmech stream`.
 #[derive(Debug, Args)]

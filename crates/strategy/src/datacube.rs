@@ -269,8 +269,7 @@ mod tests {
             ("range-marginals(ways=2):8x16x16", 1.575, 1.735),
         ] {
             let gram = gram(text);
-            let error =
-                |name: &str| crate::by_name(name).unwrap().select(&gram).unwrap().error;
+            let error = |name: &str| crate::by_name(name).unwrap().select(&gram).unwrap().error;
             let ratio = (error("datacube") / error("eigen-design")).sqrt();
             assert!(low <= ratio && ratio <= high, "{text}: {ratio}");
             let fourier = (error("fourier") / error("eigen-design")).sqrt();

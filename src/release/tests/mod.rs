@@ -9,9 +9,9 @@ mod report;
 mod statistics;
 
 use super::*;
-use crate::data::{Column, OutOfDomain, Records};
 use crate::access::ReleaseNoise;
-use crate::privacy::{PrivacyUnit};
+use crate::data::{Column, OutOfDomain, Records};
+use crate::privacy::PrivacyUnit;
 use crate::schema::Schema;
 use crate::test_support::{rho, schema};
 use crate::workload::GroupedWorkload;

@@ -32,8 +32,7 @@ fn with_mistake(
     let mut measured = released(plan, records, seed);
     let table = |seed| {
         let total = rho(1e9);
-        ReleaseTable::open(records, total, plan.unit(), ReleaseNoise::of_counter(seed))
-            .unwrap()
+        ReleaseTable::open(records, total, plan.unit(), ReleaseNoise::of_counter(seed)).unwrap()
     };
     let exact = |measurement: &IntegerMeasurement| -> Vec<i128> {
         let counts: Vec<u32> =

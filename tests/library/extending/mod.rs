@@ -2,7 +2,6 @@
 //!
 //! `docs/extending.md` refers to these files. `examples/` has a strategy and a subspace solver.
 
-
 mod cheapest;
 mod equal_marginals;
 mod suffix;

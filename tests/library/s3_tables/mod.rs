@@ -1,6 +1,5 @@
 //! The tables of S3 against the published values and the certified optima of the specification.
 
-
 mod workloads;
 
 use std::collections::HashMap;

@@ -17,12 +17,12 @@ pub(super) use self::unit::UnitArguments;
 use super::budget::BudgetArguments;
 use super::output;
 use super::target::Target;
-use matmech_app::data::Data;
-use matmech_app::release::{Files, Release};
 use crate::record_rule::RecordRule;
 use matmech::release::LockWait;
 use matmech::release::records::{self, DEFAULT_MAX_RECORDS, RecordCount};
 use matmech::schema::SchemaSource;
+use matmech_app::data::Data;
+use matmech_app::release::{Files, Release};
 
 /// Arguments of `matmech release`.
 #[derive(Debug, Args)]

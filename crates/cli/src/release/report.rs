@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use crate::output;
-use matmech_app::release::{Group, ReleaseReport, StagedReport, UnbiasedReport};
 use matmech::release::{at_most, shortest};
+use matmech_app::release::{Group, ReleaseReport, StagedReport, UnbiasedReport};
 
 pub(super) fn print(out: &mut dyn Write, report: &ReleaseReport) -> std::io::Result<()> {
     match report {

@@ -12,10 +12,10 @@ use clap::{Args, ValueEnum};
 use super::budget::BudgetArguments;
 use super::output;
 use super::target::Target;
-use matmech_app::simulate::{Task, mechanism_of, simulate};
 use matmech::data::{OutOfDomain, read_csv, write_csv};
 use matmech::mechanism;
 use matmech::schema::Schema;
+use matmech_app::simulate::{Task, mechanism_of, simulate};
 
 /// Arguments of `matmech simulate`.
 #[derive(Debug, Args)]

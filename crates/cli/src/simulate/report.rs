@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use matmech_app::simulate::{RecordCounts, SimulateReport};
 use matmech::workload::Family;
+use matmech_app::simulate::{RecordCounts, SimulateReport};
 
 /// Marginals listed in the text report; `--json` lists all.
 const MARGINALS_SHOWN: usize = 5;

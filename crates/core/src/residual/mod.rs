@@ -47,9 +47,7 @@ pub use coefficients::{privacy_coefficient, variance_coefficient};
 pub use decomposition::{averaged, summed};
 pub use decomposition::{decomp, decomp_into, marginalised};
 pub use measure::{Measure, ReferenceMeasure};
-pub use projection::{
-    centre_for, contracted, contraction, product, project_for, spread_for,
-};
+pub use projection::{centre_for, contracted, contraction, product, project_for, spread_for};
 pub use reconstruction::{recon, recon_into};
 pub use spread::add_spread;
 pub use spread::spread_onto;

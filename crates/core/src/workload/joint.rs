@@ -226,10 +226,7 @@ impl JointQueries {
 ///
 /// # Errors
 /// Too many cells for a dense matrix, or rows whose length is not the number of cells.
-pub fn sum_of_squares(
-    cells: usize,
-    rows: impl Iterator<Item = Vec<f64>>,
-) -> Result<Array2<f64>> {
+pub fn sum_of_squares(cells: usize, rows: impl Iterator<Item = Vec<f64>>) -> Result<Array2<f64>> {
     const CHUNK: usize = 256;
     super::check_dense_size("Gram matrix of queries given by rows", cells)?;
     let mut sum = Array2::zeros((cells, cells));

@@ -3,8 +3,8 @@
 use ndarray::{Array1, Array2, Axis};
 
 use crate::error::{Error, Result};
-use crate::{Selection, StrategySelector, factor_ends};
 use crate::workload::{Gram, GramFactor};
+use crate::{Selection, StrategySelector, factor_ends};
 use matmech_linalg as linalg;
 
 /// Largest share of the workload outside the row space of the design queries; less is rounding.

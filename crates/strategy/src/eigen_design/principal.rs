@@ -13,8 +13,8 @@ use super::program2::of_weights;
 use super::weighting::{ColumnNorm, Weighting, WeightingOptions, WeightingProblem};
 use super::{EigenQueries, Options};
 use crate::error::{Error, Result};
-use crate::{Call, Selection, StrategySelector};
 use crate::workload::Gram;
+use crate::{Call, Selection, StrategySelector};
 
 /// The number of eigen-queries with a separate weight.
 #[derive(Debug, Clone, Copy, PartialEq)]

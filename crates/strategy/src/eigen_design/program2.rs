@@ -9,8 +9,8 @@ use super::weighting::{ColumnNorm, Weighting, WeightingOptions, WeightingProblem
 use super::{Design, EigenQueries};
 use crate::error::Result;
 use crate::symmetry::error_trace;
-use crate::{Selection, Strategy, StrategyFactor};
 use crate::workload::{Gram, GramFactor, check_dense_size};
+use crate::{Selection, Strategy, StrategyFactor};
 use matmech_linalg as linalg;
 
 /// Which columns are completed (steps 4 and 5 of Program 2).

@@ -14,8 +14,8 @@ use super::program2::of_weights;
 use super::weighting::{ColumnNorm, Weighting, WeightingOptions, WeightingProblem};
 use super::{EigenQueries, Options};
 use crate::error::{Error, Result};
-use crate::{Call, Selection, Status, StrategySelector};
 use crate::workload::Gram;
+use crate::{Call, Selection, Status, StrategySelector};
 
 /// Selects Eigen-Design's strategy with eigen-query separation: `eigen-separation`,
 /// `eigen-separation(group=16)`.

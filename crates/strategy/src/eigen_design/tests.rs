@@ -1,8 +1,8 @@
 //! Tests of Program 2 against the specification's independent values, its theorems, and bad input.
 
 use super::*;
-use crate::error::Error;
 use crate::by_name;
+use crate::error::Error;
 use crate::test_support::gram;
 use crate::workload::{GramFactor, Workload};
 use approx::assert_relative_eq;

@@ -4,10 +4,10 @@ use ndarray::Array2;
 use num_bigint::{BigInt, BigUint};
 
 use super::Term;
+use crate::IntegerFactor;
 use crate::domain::{AttributeSet, coordinates};
 use crate::error::Result;
 use crate::privacy::{ExactRho, RationalDeviation};
-use crate::IntegerFactor;
 
 /// Maximum number of terms added up, over all records or pairs of records.
 const MAX_SUMS: usize = 1 << 26;

@@ -50,10 +50,7 @@ impl Acceptance {
     }
 
     /// Returns the final levels and adds their queries, except those of the first, to `queries`.
-    pub(in crate::lsa) fn finish(
-        mut self,
-        queries: &mut BoxQueries,
-    ) -> Vec<AcceptedLevel> {
+    pub(in crate::lsa) fn finish(mut self, queries: &mut BoxQueries) -> Vec<AcceptedLevel> {
         if self.on_probation() {
             self.levels.pop();
             self.boxes.pop();

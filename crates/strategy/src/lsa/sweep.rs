@@ -29,11 +29,7 @@ impl Grower {
     ///
     /// # Errors
     /// The matrices are not finite.
-    pub(in crate::lsa) fn grow(
-        &mut self,
-        inverse: &Inverse,
-        shape: &[usize],
-    ) -> Result<Level> {
+    pub(in crate::lsa) fn grow(&mut self, inverse: &Inverse, shape: &[usize]) -> Result<Level> {
         let mut level = Level::whole(inverse, shape)?;
         match self.reading {
             Reading::JointSweep => self.joint(inverse, &mut level)?,

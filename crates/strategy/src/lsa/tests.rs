@@ -4,8 +4,8 @@
 use super::*;
 use crate::QuerySource;
 use crate::svd_bound;
-use crate::tests::assert_digits;
 use crate::test_support::gram;
+use crate::tests::assert_digits;
 use approx::assert_relative_eq;
 
 fn outcome(text: &str, reading: Reading) -> LsaOutcome {

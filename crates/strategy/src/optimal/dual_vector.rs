@@ -110,8 +110,8 @@ fn nuclear_norm(gram: &Array2<f64>, weights: &[f64]) -> Result<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Optimal, svd_bound};
     use crate::test_support::gram;
+    use crate::{Optimal, svd_bound};
 
     use approx::assert_relative_eq;
 

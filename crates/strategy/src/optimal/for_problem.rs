@@ -7,11 +7,11 @@ use super::{
 };
 use crate::call::Call;
 use crate::error::{Error, Result};
+use crate::workload::{Family, Workload};
 use crate::{
     Certificate, Participation, Problem, Selection, Status, Strategy, StrategyFactor,
     StrategySelector,
 };
-use crate::workload::{Family, Workload};
 
 impl Optimal {
     /// Returns the optimal strategy of a problem, and the weights that prove its lower bound.

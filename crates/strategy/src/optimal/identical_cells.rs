@@ -84,9 +84,9 @@ mod tests {
     use ndarray::array;
 
     use super::*;
-    use crate::{Optimal, StrategySelector};
     use crate::test_support::gram;
     use crate::workload::Gram;
+    use crate::{Optimal, StrategySelector};
 
     #[test]
     fn classes_are_those_of_equal_columns() {

@@ -117,9 +117,9 @@ mod tests {
 
     use super::*;
     use crate::domain::AxisSet;
-    use crate::{Optimal, Status, StrategySelector};
     use crate::test_support::rng;
     use crate::workload::{Family, Gram, JointQueries};
+    use crate::{Optimal, Status, StrategySelector};
     use approx::{assert_abs_diff_eq, assert_relative_eq};
 
     fn residual(family: Family, shape: &[usize]) -> Array2<f64> {

@@ -8,8 +8,8 @@ use super::dual::Dual;
 use super::{Optimal, OptimalOptions, Proved, RowSelection, certify, tridiagonal, weighted};
 use crate::error::{Error, Result};
 use crate::symmetry::Orbits;
-use crate::{Certificate, Participation, Problem, Selection, Status};
 use crate::workload::Gram;
+use crate::{Certificate, Participation, Problem, Selection, Status};
 
 /// Weights of the dual problem.
 #[derive(Debug, Clone, PartialEq, Default)]

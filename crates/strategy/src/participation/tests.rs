@@ -6,8 +6,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
 use super::*;
-use crate::{Objective, Problem, Request};
 use crate::workload::Workload;
+use crate::{Objective, Problem, Request};
 
 fn random_gram(n: usize, seed: u64) -> Array2<f64> {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);

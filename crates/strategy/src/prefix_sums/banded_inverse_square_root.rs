@@ -5,8 +5,8 @@ use super::toeplitz::{error, of_coefficients, power, series_inverse};
 use super::{Factorisation, select_gram, steps};
 use crate::call::Call;
 use crate::error::Result;
-use crate::{Problem, Selection, StrategySelector};
 use crate::workload::Gram;
+use crate::{Problem, Selection, StrategySelector};
 
 /// The strategy whose inverse has the first bands of the inverse square root of the prefix sums
 /// (BISR).

@@ -4,8 +4,8 @@ use super::toeplitz::{of_coefficients, square_root};
 use super::{Factorisation, select_gram, separation_and_count, steps};
 use crate::call::Call;
 use crate::error::Result;
-use crate::{Problem, Selection, StrategySelector};
 use crate::workload::Gram;
+use crate::{Problem, Selection, StrategySelector};
 
 /// The first bands of the square root of the prefix sums (BSR).
 ///

@@ -6,8 +6,8 @@ use super::{Factorisation, factor, select_gram, steps};
 use crate::call::Call;
 use crate::error::Result;
 use crate::noise_cost::NoiseCost;
-use crate::{Problem, Selection, StrategySelector};
 use crate::workload::Gram;
+use crate::{Problem, Selection, StrategySelector};
 
 /// The binary tree mechanism of continual counting.
 ///

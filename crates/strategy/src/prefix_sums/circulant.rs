@@ -8,8 +8,8 @@ use ndarray::Array2;
 use super::{Factorisation, select_gram, steps};
 use crate::error::Result;
 use crate::noise_cost::NoiseCost;
-use crate::{Problem, Selection, StrategyFactor, StrategySelector};
 use crate::workload::Gram;
+use crate::{Problem, Selection, StrategyFactor, StrategySelector};
 
 /// The factorisation of the prefix sums in the group algebra of the cyclic group of order 2n.
 ///

@@ -5,8 +5,8 @@ use matmech_linalg as linalg;
 use ndarray::Array2;
 
 use super::*;
-use crate::{Certificate, Objective, Request};
 use crate::test_support::gram as gram_of;
+use crate::{Certificate, Objective, Request};
 
 /// All strategies of this module.
 const CALLS: [&str; 9] = [

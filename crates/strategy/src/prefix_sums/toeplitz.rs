@@ -5,8 +5,8 @@ use ndarray::Array2;
 use super::{Factorisation, factor, select_gram, separation_and_count, steps};
 use crate::error::Result;
 use crate::noise_cost::NoiseCost;
-use crate::{Problem, Selection, StrategySelector};
 use crate::workload::Gram;
+use crate::{Problem, Selection, StrategySelector};
 
 /// The square root of the prefix sums.
 ///

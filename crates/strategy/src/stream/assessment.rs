@@ -5,8 +5,8 @@ use super::recurrence::Certified;
 use crate::error::{Error, Result};
 use crate::participation::{Sensitivity, sensitivity};
 use crate::query_errors::QueryErrors;
-use crate::{Objective, Participation, Problem};
 use crate::workload::MAX_DENSE_CELLS;
+use crate::{Objective, Participation, Problem};
 
 /// The privacy cost and the errors of streaming noise on a workload.
 ///

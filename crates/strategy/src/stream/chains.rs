@@ -26,8 +26,8 @@ use ndarray::Array2;
 
 use crate::error::{Error, Result};
 use crate::tridiagonal::{InverseRoot, TridiagonalOptimum, interval, scaled};
-use crate::{Objective, Problem};
 use crate::workload::Recurrence;
+use crate::{Objective, Problem};
 
 /// First change of the logarithms of the ends of the interval.
 const FIRST_STEP: f64 = 1.0;

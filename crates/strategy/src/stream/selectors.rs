@@ -9,11 +9,11 @@ use crate::call::Call;
 use crate::error::Result;
 use crate::noise_cost::NoiseCost;
 use crate::prefix_sums::select_gram;
+use crate::workload::Gram;
 use crate::{
     Certificate, GramSource, Objective, Participation, Problem, Selection, Strategy,
     StrategyFactor, StrategySelector,
 };
-use crate::workload::Gram;
 
 /// Streaming noise of one form, selected as a strategy. With a certificate for chains;
 /// [`Stream::fit`](super::Stream::fit) computes one for every form.

@@ -1,8 +1,8 @@
 //! Tests of whole fits.
 
 use super::*;
-use crate::{Objective, Request};
 use crate::workload::Workload;
+use crate::{Objective, Request};
 use approx::assert_relative_eq;
 use ndarray::Array2;
 

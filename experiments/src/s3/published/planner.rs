@@ -97,7 +97,7 @@ mod tests {
     }
 
     /// Compares all 35 cells with the published digits. With certified bases 26 cells agree
-    /// (tests/s3_tables of the library).
+    /// (tests/library/s3_tables).
     #[test]
     fn all_cells_of_tables_4_and_5_have_the_published_digits() {
         let number = |text: &str| text.parse::<usize>().unwrap();

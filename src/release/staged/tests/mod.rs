@@ -10,10 +10,10 @@ mod synthetic;
 
 use super::run::{empty, measure};
 use super::*;
+use crate::access::ReleaseNoise;
 use crate::access::ReleaseTable;
 use crate::data::{OutOfDomain, Records};
-use crate::access::ReleaseNoise;
-use crate::privacy::{PrivacyUnit};
+use crate::privacy::PrivacyUnit;
 use crate::release::tests::{records_of, rows, schema_text, sources};
 use crate::release::{IntegerMeasurement, Reservation, Terms};
 use crate::test_support::{rho, schema};

@@ -349,8 +349,10 @@ fn the_readmes_example_runs() {
         assert!(here.join("released").join(name).exists(), "{name}");
     }
     assert!(read(here, "more.csv").contains("age from 20 to below 40"));
-    let readme =
-        std::fs::read_to_string(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("README.md")).unwrap();
+    let readme = std::fs::read_to_string(
+        Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("README.md"),
+    )
+    .unwrap();
     let line = readme.lines().position(|line| line.contains("steward: begin")).unwrap();
     assert!(line < 40, "the example is on the first screen, not at line {line}");
 }

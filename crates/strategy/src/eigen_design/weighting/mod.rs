@@ -34,8 +34,8 @@ mod reduced;
 
 use ndarray::{Array1, Array2};
 
-use crate::error::{Error, Result};
 use crate::Status;
+use crate::error::{Error, Result};
 use reduced::Reduced;
 
 /// The norm of the strategy's columns that is bounded.

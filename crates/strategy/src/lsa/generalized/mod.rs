@@ -24,8 +24,8 @@ use super::{
     Reading, check_gram, details, run_dense,
 };
 use crate::error::{Error, Result};
-use crate::{Selection, Strategy, StrategyFactor, StrategySelector, evaluated};
 use crate::workload::Gram;
+use crate::{Selection, Strategy, StrategyFactor, StrategySelector, evaluated};
 
 /// The result of both phases.
 #[derive(Debug, Clone)]

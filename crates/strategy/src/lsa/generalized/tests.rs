@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::svd_bound;
-use crate::tests::assert_digits;
 use crate::test_support::gram;
+use crate::tests::assert_digits;
 use approx::assert_relative_eq;
 
 /// Against the specification: errors over the SVD bound.

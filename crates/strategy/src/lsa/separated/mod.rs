@@ -65,8 +65,8 @@ use self::recursion::{Part, Separable};
 use super::{BoxQueries, GridBox, LsaOptions, LsaOutcome, details};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
-use crate::{Selection, Strategy, StrategyFactor, StrategySelector, answered};
 use crate::workload::{Gram, MarginalGram, check_terms};
+use crate::{Selection, Strategy, StrategyFactor, StrategySelector, answered};
 use matmech_linalg as linalg;
 
 /// The separation of marginals of several attributes. For disjoint marginals all are the same.

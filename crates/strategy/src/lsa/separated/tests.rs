@@ -4,10 +4,10 @@
 use super::*;
 use crate::lsa::tests::BruteForce;
 use crate::lsa::{self, Reading};
-use crate::tests::assert_digits;
-use crate::{QuerySource, svd_bound};
 use crate::test_support::{gram, set};
+use crate::tests::assert_digits;
 use crate::workload::{Workload, projected};
+use crate::{QuerySource, svd_bound};
 use approx::{assert_abs_diff_eq, assert_relative_eq};
 use matmech_linalg::nonzero_eigenvalues;
 use ndarray::{Array2, Axis, concatenate};

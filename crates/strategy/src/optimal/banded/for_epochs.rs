@@ -6,11 +6,11 @@ use super::fit::BandedFit;
 use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::noise_cost::NoiseCost;
+use crate::workload::Gram;
 use crate::{
     Objective, Optimal, Participation, Problem, Selection, Strategy, StrategyFactor,
     StrategySelector,
 };
-use crate::workload::Gram;
 
 /// Relative decrease of the error over 25 quasi-Newton steps at which the fit stops.
 const TOLERANCE: f64 = 1e-7;

@@ -1,8 +1,8 @@
 //! Tests against published optima and other solvers.
 
 use super::*;
-use crate::{Request, StrategySelector};
 use crate::workload::Workload;
+use crate::{Request, StrategySelector};
 use approx::assert_relative_eq;
 
 fn solved(workload: &str, request: &str) -> (Selection, f64, f64) {

@@ -99,11 +99,7 @@ pub(super) fn approximation(
 /// Returns the ends of an interval that contains the spectrum of K⁻¹.
 ///
 /// The smallest eigenvalue is at least 1/tr K, and the largest is at most the largest row sum.
-pub(crate) fn interval(
-    recurrence: &Recurrence,
-    cells: &[f64],
-    queries: &[f64],
-) -> (f64, f64) {
+pub(crate) fn interval(recurrence: &Recurrence, cells: &[f64], queries: &[f64]) -> (f64, f64) {
     let factors = recurrence.squared_factors();
     let n = cells.len();
     let (mut trace, mut kappa, mut factor) = (0.0, 0.0, 0.0);

@@ -6,8 +6,8 @@
 //! before, and corrected at equal distances from the nearer end.
 
 use super::iteration::{GridProblem, Solution};
-use crate::error::Result;
 use crate::Objective;
+use crate::error::Result;
 use crate::workload::Recurrence;
 
 /// The coarsest grid has at least this number of cells.

@@ -2,12 +2,12 @@
 //! the weights that the objective allows, with safeguarded Anderson acceleration.
 
 use super::evaluation::{Evaluation, evaluate};
-use crate::error::{Error, Result};
-use crate::progress::goes_on;
 use crate::Objective;
+use crate::error::{Error, Result};
 use crate::optimal::ProofWeights;
 use crate::optimal::anderson::{Anderson, StepLimit};
 use crate::optimal::proof::normalised;
+use crate::progress::goes_on;
 use crate::workload::Recurrence;
 
 /// Number of iterates that Anderson acceleration combines.

@@ -5,8 +5,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
 use super::*;
-use crate::{Optimal, StrategySelector};
 use crate::workload::{Training, Workload};
+use crate::{Optimal, StrategySelector};
 use approx::assert_relative_eq;
 use matmech_linalg as linalg;
 

@@ -8,8 +8,8 @@ use super::search::Weights;
 use super::step_weights::StepWeights;
 use super::weighted_queries::WeightedQueries;
 use crate::error::Result;
-use crate::{Participation, Problem};
 use crate::workload::{Family, Workload};
+use crate::{Participation, Problem};
 
 /// Minimum number of steps of a coarser grid.
 const MIN_STEPS: usize = 32;

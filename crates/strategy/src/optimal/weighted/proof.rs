@@ -31,10 +31,7 @@ pub(super) fn weights(
 ///
 /// # Errors
 /// The weights do not fit, or the eigensolver fails.
-pub(in crate::optimal) fn bounds(
-    problem: &Problem<'_>,
-    proof: &Proof,
-) -> Result<ProvedBounds> {
+pub(in crate::optimal) fn bounds(problem: &Problem<'_>, proof: &Proof) -> Result<ProvedBounds> {
     let mut evaluation = Evaluation::of(problem)?;
     let (lower_bound, mut error) = evaluation.at(&proof.dual, true)?;
     if let Some(strategy) = &proof.strategy {
@@ -51,10 +48,7 @@ pub(in crate::optimal) fn bounds(
 ///
 /// # Errors
 /// As [`bounds`].
-pub(in crate::optimal) fn lower_bound(
-    problem: &Problem<'_>,
-    proof: &Proof,
-) -> Result<f64> {
+pub(in crate::optimal) fn lower_bound(problem: &Problem<'_>, proof: &Proof) -> Result<f64> {
     let (lower_bound, _) = Evaluation::of(problem)?.at(&proof.dual, false)?;
     if !(lower_bound > 0.0 && lower_bound.is_finite()) {
         return Err(refused("weights with a positive bound", lower_bound.to_string()));

@@ -7,9 +7,9 @@ use super::step_weights::StepWeights;
 use super::weighted_queries::WeightedQueries;
 use super::{grids, proof};
 use crate::error::Result;
-use crate::progress::goes_on;
 use crate::optimal::anderson::{Anderson, StepLimit};
 use crate::optimal::{OptimalOptions, ProofWeights};
+use crate::progress::goes_on;
 
 /// Number of past iterates that Anderson acceleration combines.
 const WINDOW: usize = 20;

@@ -1,8 +1,8 @@
 //! Tests against published optima and against the dual vectors.
 
 use super::*;
-use crate::{Optimal, Request, StrategySelector};
 use crate::workload::Workload;
+use crate::{Optimal, Request, StrategySelector};
 use approx::{assert_abs_diff_eq, assert_relative_eq};
 
 fn optimum(workload: &str, request: &str, tolerance: f64) -> (Certificate, f64) {

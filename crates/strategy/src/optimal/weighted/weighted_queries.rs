@@ -7,8 +7,8 @@ use ndarray::Array2;
 use super::spectrum::Spectrum;
 use crate::error::Result;
 use crate::query_errors::QueryErrors;
-use crate::{Objective, Problem};
 use crate::workload::Workload;
+use crate::{Objective, Problem};
 
 /// The queries and the objective of a problem.
 ///

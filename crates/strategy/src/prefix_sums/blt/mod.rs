@@ -7,8 +7,8 @@ use super::toeplitz::of_coefficients;
 use super::{Factorisation, select_gram, steps};
 use crate::call::Call;
 use crate::error::Result;
-use crate::{Problem, Selection, StrategySelector};
 use crate::workload::Gram;
+use crate::{Problem, Selection, StrategySelector};
 
 /// A buffered linear Toeplitz strategy (BLT) with N buffers, optimised for its problem.
 ///

@@ -6,8 +6,8 @@ use rand_chacha::ChaCha20Rng;
 use super::fit::{LogError, exponentials};
 use super::*;
 use crate::prefix_sums::toeplitz::{error, series_inverse};
-use crate::{Request, SmoothFunction};
 use crate::workload::Workload;
+use crate::{Request, SmoothFunction};
 
 fn problem<'a>(workload: &'a Workload, objective: &str, participation: &str) -> Problem<'a> {
     let (objective, participation) = (objective.parse().unwrap(), participation.parse().unwrap());

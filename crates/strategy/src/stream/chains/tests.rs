@@ -1,8 +1,8 @@
 //! Tests against dense algebra and known excesses.
 
 use super::*;
-use crate::{OptimalOptions, tridiagonal};
 use crate::workload::Workload;
+use crate::{OptimalOptions, tridiagonal};
 use approx::assert_relative_eq;
 use matmech_linalg as linalg;
 

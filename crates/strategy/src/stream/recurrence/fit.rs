@@ -9,8 +9,8 @@ use super::patterns::Blocks;
 use super::{Certified, Recurrence};
 use crate::error::{Error, Result};
 use crate::progress::goes_on;
-use crate::{Objective, Participation, Problem, QuasiNewton, SmoothFunction, Status};
 use crate::workload::Workload;
+use crate::{Objective, Participation, Problem, QuasiNewton, SmoothFunction, Status};
 
 /// Maximum number of steps: four matrices of 128 MiB.
 const MAX_STEPS: usize = 4096;

@@ -11,8 +11,8 @@ use ndarray::Array2;
 
 use super::Truncated;
 use crate::error::{Error, Result};
-use crate::progress::goes_on;
 use crate::optimal::BandedFactor;
+use crate::progress::goes_on;
 use crate::stream::{Coefficients, Fitted};
 use crate::{Problem, QuasiNewton, SmoothFunction, Status};
 
