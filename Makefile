@@ -124,7 +124,6 @@ lint: rust lint-tools
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --release --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --locked --workspace --no-deps
-	$(CARGO) clippy --release --locked -p matmech --no-default-features --all-targets -- -D warnings
 	sh scripts/check-workspace-lints.sh
 	CARGO='$(CARGO)' sh scripts/check-features.sh
 	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny --locked check; \

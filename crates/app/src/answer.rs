@@ -24,18 +24,26 @@ pub struct Answer {
     pub workload: Option<Source>,
     /// The table to write; must not exist.
     pub out: PathBuf,
+    /// Whether to write `adjusted.csv` next to the table.
     pub adjust: bool,
+    /// Whether to write `statement.json` and `statement.md` next to the table.
     pub statement: bool,
+    /// Whether to write `report.html` next to the table.
     pub report: bool,
+    /// The number of synthetic records to write to `records.csv`; none are written if absent.
     pub records: Option<RecordCount>,
 }
 
 /// The output of `answer --json`.
 #[derive(Debug, Serialize)]
 pub struct AnswerReport {
+    /// The number of queries.
     pub queries: String,
+    /// The number of query groups.
     pub groups: usize,
+    /// The additional privacy cost: always 0.
     pub privacy_cost: f64,
+    /// The path of the table.
     pub out: String,
     /// The files that were written.
     pub written: Vec<String>,

@@ -17,21 +17,32 @@ use matmech::workload::QueryCount;
 /// combines them; for `mean` they are totals over the workload.
 #[derive(Debug, Serialize)]
 pub struct CertifyReport {
+    /// The workload string, or a description of a workload without one.
     pub workload: String,
+    /// The number of cells.
     pub cells: usize,
+    /// The number of queries.
     pub queries: QueryCount,
+    /// The name of the strategy.
     pub strategy: String,
+    /// The number of queries of the strategy: the rows of its matrix.
     pub strategy_queries: usize,
+    /// The rank of the strategy matrix.
     pub rank: usize,
+    /// The condition number: the largest over the smallest non-zero singular value.
     pub condition: f64,
+    /// The objective: `mean`, `max` or `balanced:SHARE`.
     pub objective: String,
+    /// The participation: `single`, `epochs:K` or `min-sep:B,K`.
     pub participation: String,
     /// The largest column norm; for repeated participation, the largest change of the answers.
     pub sensitivity: f64,
     /// `exact`, or the name of the upper bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sensitivity_kind: Option<&'static str>,
+    /// The error of the strategy; an upper bound if the sensitivity is one.
     pub error: f64,
+    /// The SVD bound, a lower bound on the error of every strategy.
     pub svd_bound: f64,
     /// error / svd_bound
     pub ratio: f64,
@@ -45,14 +56,18 @@ pub struct CertifyReport {
     pub at_least_above_optimum: f64,
     /// error / lower_bound − 1
     pub at_most_above_optimum: f64,
+    /// The number of iterations of the solver.
     pub iterations: usize,
+    /// The status of the solver; the bounds hold for every status.
     pub status: Status,
     /// The neighbouring tables of the sensitivity.
     pub neighbours: Neighbours,
+    /// The time of the computation in seconds, without reading and writing files.
     pub seconds: f64,
     /// The file of the dual weights, if they were written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dual: Option<PathBuf>,
+    /// `query_weight`, the common weight of the queries, if it is not 1.
     pub details: serde_json::Map<String, serde_json::Value>,
 }
 

@@ -13,6 +13,7 @@ use matmech::schema::Schema;
 pub struct CheckReport {
     /// Always false: every count is exact.
     pub is_private: bool,
+    /// The exact counts, and the first invalid values.
     #[serde(flatten)]
     pub check: DataCheck,
 }

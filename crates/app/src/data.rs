@@ -8,7 +8,9 @@ use matmech::error::Result;
 /// The records: a CSV file, or a table in memory. `Debug` shows no record.
 #[derive(Debug, Clone)]
 pub enum Data {
+    /// A CSV file with a header.
     File(PathBuf),
+    /// A table in memory.
     Memory(MemoryTable),
 }
 

@@ -10,16 +10,23 @@ use matmech::release::Ledger;
 /// The output of `ledger --json`.
 #[derive(Debug, Serialize)]
 pub struct LedgerReport {
+    /// The total budget, as ρ of zCDP.
     pub total_rho: f64,
+    /// The sum of all reservations, rounded up.
     pub spent_rho: f64,
     /// ε of all reservations together, rounded up.
     pub spent_epsilon: f64,
+    /// δ at which `spent_epsilon` is stated.
     pub delta: f64,
+    /// The remaining ρ, rounded down; 0 if nothing is left.
     pub left_rho: f64,
+    /// The privacy unit.
     pub unit: PrivacyUnit,
     /// The column that identifies persons, if all records of a person are protected.
     pub person: Option<String>,
+    /// The number of reservations.
     pub reservations: usize,
+    /// The number of reservations whose runs may be incomplete; they count as spent.
     pub unsettled: usize,
 }
 

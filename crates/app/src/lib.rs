@@ -2,7 +2,7 @@
 //! package, so that both have the same reports. Not a stable interface.
 
 #![forbid(unsafe_code)]
-#![allow(missing_docs, reason = "fields of reports are keys of the JSON output, which name them")]
+#![deny(missing_docs)]
 
 pub mod answer;
 pub mod budget;

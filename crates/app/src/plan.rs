@@ -13,7 +13,9 @@ use matmech::workload::{GroupedWorkload, QueryCount};
 /// The output of `plan --json`. Errors are root mean squares at the plan's privacy cost.
 #[derive(Debug, Serialize)]
 pub struct PlanReport {
+    /// The name of the planner.
     pub planner: String,
+    /// The number of queries.
     pub queries: QueryCount,
     /// √(Σ weight · variance / queries)
     pub rmse: f64,
@@ -32,7 +34,9 @@ pub struct PlanReport {
     pub measure: Vec<MeasureReport>,
     /// The search for the measure.
     pub measure_search: Option<SearchReport>,
+    /// The errors of the query groups.
     pub groups: Vec<GroupReport>,
+    /// The privacy cost β of the budget.
     pub privacy_cost: PrivacyCost,
     /// The neighbouring tables of the privacy cost.
     pub neighbours: Neighbours,
@@ -42,21 +46,29 @@ pub struct PlanReport {
     pub residuals: usize,
     /// Distinct strategy problems that were solved.
     pub solves: usize,
+    /// The time of planning and of the global bound, in seconds.
     pub seconds: f64,
     /// Peak memory of the process in MB (10⁶ bytes); absent if the system does not report it.
     pub peak_mb: Option<f64>,
 }
 
+/// The reference measure of an attribute.
 #[derive(Debug, Serialize)]
 pub struct MeasureReport {
+    /// The name of the attribute.
     pub attribute: String,
+    /// The measure: one number per value, with sum 1.
     pub measure: Vec<f64>,
 }
 
+/// The search for the reference measure.
 #[derive(Debug, Serialize)]
 pub struct SearchReport {
+    /// The status of the optimiser for the start that led to the measure.
     pub status: Status,
+    /// The start that led to the measure.
     pub start: MeasureStart,
+    /// Evaluations of the total error and its gradient, over all starts.
     pub evaluations: usize,
     /// Distinct measures: interchangeable attributes share one.
     pub classes: usize,
@@ -64,12 +76,18 @@ pub struct SearchReport {
     pub uniform_rmse: f64,
 }
 
+/// The error of a query group.
 #[derive(Debug, Serialize)]
 pub struct GroupReport {
+    /// The names of the attributes.
     pub attributes: Vec<String>,
+    /// The family of the queries.
     pub family: &'static str,
+    /// The number of queries.
     pub queries: QueryCount,
+    /// The weight of the group in the objective.
     pub weight: f64,
+    /// The root mean square error of the queries, without the group's weight.
     pub rmse: f64,
 }
 

@@ -19,13 +19,21 @@ const MAX_SVD_CELLS: usize = 4096;
 /// combines them; for `mean` they are totals over the workload.
 #[derive(Debug, Serialize)]
 pub struct SolveReport {
+    /// The workload string, or a description of a workload without one.
     pub workload: String,
+    /// The number of cells.
     pub cells: usize,
+    /// The number of queries.
     pub queries: QueryCount,
+    /// The name of the strategy.
     pub strategy: String,
+    /// The objective: `mean`, `max` or `balanced:SHARE`.
     pub objective: String,
+    /// The participation: `single`, `epochs:K` or `min-sep:B,K`.
     pub participation: String,
+    /// The error of the strategy; an upper bound if the sensitivity is one.
     pub error: f64,
+    /// The squared sensitivity; omitted for the participation `single`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sensitivity: Option<SensitivityReport>,
     /// Omitted for workloads of more than 4096 cells that are solved without a matrix.
@@ -40,18 +48,23 @@ pub struct SolveReport {
     pub upper_bound: f64,
     /// upper_bound / lower_bound − 1
     pub gap: f64,
+    /// The number of iterations of the solver; 0 without a certificate.
     pub iterations: usize,
+    /// The status of the solver; omitted without a certificate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
     /// The neighbouring tables of the sensitivity.
     pub neighbours: Neighbours,
+    /// The time of the selection in seconds.
     pub seconds: f64,
+    /// Values specific to the strategy, by name, and `query_weight` if it is not 1.
     pub details: serde_json::Map<String, serde_json::Value>,
 }
 
 /// The squared sensitivity of a strategy under a participation other than `single`.
 #[derive(Debug, Serialize)]
 pub struct SensitivityReport {
+    /// The squared sensitivity, or an upper bound on it.
     pub squared: f64,
     /// A value that a contribution attains; equal to `squared` if that is exact.
     pub attained: f64,
@@ -73,7 +86,9 @@ impl SensitivityReport {
 /// A selected strategy.
 #[derive(Debug)]
 pub struct Solved {
+    /// The report.
     pub report: SolveReport,
+    /// The strategy, with its error and certificate.
     pub selection: Selection,
     /// The weights that prove the lower bound of `optimal`, if it was solved as a whole.
     pub dual: Option<OptimumDual>,

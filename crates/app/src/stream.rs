@@ -13,16 +13,23 @@ use matmech::workload::QueryCount;
 /// The output of `stream --json`. Errors are squared errors of a query at unit privacy cost.
 #[derive(Debug, Serialize)]
 pub struct StreamReport {
+    /// The workload string, or a description of a workload without one.
     pub workload: String,
+    /// The number of steps.
     pub steps: usize,
+    /// The number of queries.
     pub queries: QueryCount,
+    /// The form of the noise.
     pub form: Form,
+    /// The objective: `mean`, `max` or `balanced:SHARE`.
     pub objective: String,
+    /// The participation: `single`, `epochs:K` or `min-sep:B,K`.
     pub participation: String,
     /// The largest change of the measured values, for noise from standard normals.
     pub sensitivity: f64,
     /// `exact`, or the name of the upper bound.
     pub sensitivity_kind: &'static str,
+    /// The mean squared error of a query at unit privacy cost.
     pub mean_error: f64,
     /// Omitted if it would take a matrix of too many steps.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,11 +46,16 @@ pub struct StreamReport {
     pub normals_per_step: usize,
     /// Normals per coordinate and step, including those of earlier steps that are drawn again.
     pub draws_per_step: usize,
+    /// The number of iterations of the fit.
     pub iterations: usize,
+    /// The status of the fit.
     pub status: Status,
+    /// The time of the fit in seconds, with its errors and the lower bound.
     pub seconds: f64,
+    /// The file of the coefficients, if it was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub out: Option<PathBuf>,
+    /// The file of the strategy matrix, if it was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub matrix: Option<PathBuf>,
 }

@@ -62,7 +62,9 @@ pub(super) fn check_memory(expected_mb: f64) -> matmech::error::Result<()> {
 
 #[derive(Debug)]
 pub(super) struct Forecast {
+    /// Expected time in seconds, without reading the records.
     pub seconds: f64,
+    /// Expected peak memory in MB (10⁶ bytes), without the records.
     pub mb: f64,
     /// Additional memory per record.
     pub bytes_per_record: usize,
@@ -102,6 +104,7 @@ fn bytes_per_record(sizes: &[usize], attributes: AttributeSet) -> usize {
 pub(super) struct StagedForecast {
     /// Maximum questions for residuals and their noisy integers, over all stages.
     pub max_questions: usize,
+    /// Maximum noisy integers of the questions for residuals, over all stages.
     pub max_integers: f64,
     /// Cells of the published marginals.
     pub published_cells: f64,

@@ -40,7 +40,9 @@ const PLANNER: &str = "query-smasher";
 /// Where a release reads, charges and writes.
 #[derive(Debug)]
 pub struct Files {
+    /// The records to read.
     pub data: Data,
+    /// The ledger to charge.
     pub ledger: PathBuf,
     /// The folder to write; must not exist.
     pub out: PathBuf,
@@ -49,20 +51,33 @@ pub struct Files {
 /// A release, with the options of the command.
 #[derive(Debug)]
 pub struct Release {
+    /// The schema: a file, or its text.
     pub schema: SchemaSource,
+    /// The queries to answer.
     pub target: Source,
+    /// The ρ to reserve.
     pub rho: ReleaseRho,
+    /// δ for which ε is stated; [`DELTA`] if absent.
     pub delta: Option<f64>,
     /// The unit as asked; see [`Release::run`].
     pub unit: PrivacyUnit,
+    /// The column that identifies persons, whose first `unit.rows` records are kept.
     pub person: Option<String>,
+    /// The planner of unbiased answers; `query-smasher` if absent.
     pub planner: Option<String>,
+    /// The option `objective` of the planner.
     pub objective: Option<String>,
+    /// The mechanism of a staged release; absent for unbiased answers.
     pub mechanism: Option<String>,
+    /// The share of ρ for the error bounds of a staged release; 0.03 if absent.
     pub certificate: Option<f64>,
+    /// The rule for values outside the schema.
     pub out_of_domain: OutOfDomain,
+    /// How to wait for a ledger that another process has locked.
     pub waiting: LockWait,
+    /// Whether to write `adjusted.csv`; only for unbiased answers.
     pub adjust: bool,
+    /// The number of synthetic records of a staged release; none are written if absent.
     pub records: Option<RecordCount>,
     /// None for a dry run, which reads, charges and writes nothing.
     pub files: Option<Files>,
@@ -72,7 +87,9 @@ pub struct Release {
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum ReleaseReport {
+    /// The report of unbiased answers.
     Unbiased(UnbiasedReport),
+    /// The report of a staged release.
     Staged(StagedReport),
 }
 

@@ -11,36 +11,57 @@ use matmech::error::Result;
 use matmech::release::{IntegerPlan, Statement, shortest};
 use matmech::workload::GroupedWorkload;
 
+/// The report of a release of unbiased answers.
 #[derive(Debug, Serialize)]
 pub struct UnbiasedReport {
+    /// The name of the planner.
     pub planner: String,
+    /// The number of queries.
     pub queries: String,
+    /// The root mean square error of the answers: √(Σ weight · variance / queries).
     pub rmse: f64,
+    /// ε of the reserved ρ, rounded up.
     pub epsilon: f64,
+    /// δ for which ε is stated.
     pub delta: f64,
     /// The cost of the measurements, at most the reserved ρ.
     pub rho: f64,
+    /// The ρ that is reserved in the ledger.
     pub rho_reserved: f64,
     /// Whether some pair of neighbours attains ρ; otherwise ρ is an upper bound.
     pub rho_is_exact_sum: bool,
+    /// The privacy unit in words.
     pub unit: String,
+    /// The total variance of the planned strategies, at the plan's shares of the cost.
     pub planned_variance: f64,
+    /// The total variance of the integer strategies, at the same shares.
     pub rounded_variance: f64,
+    /// The number of measured residual subspaces.
     pub measurements: usize,
+    /// The number of measured integers.
     pub noisy_integers: usize,
+    /// Expected time in seconds, without reading the records.
     pub expected_seconds: f64,
+    /// Expected peak memory in MB (10⁶ bytes), without the records.
     pub expected_mb: f64,
     /// Additional memory per record.
     pub expected_bytes_per_record: usize,
+    /// The errors of the query groups.
     pub groups: Vec<Group>,
+    /// The folder that was written; null in a dry run.
     pub out: Option<String>,
 }
 
+/// The error of a query group.
 #[derive(Debug, Serialize)]
 pub struct Group {
+    /// The names of the attributes, separated by commas.
     pub attributes: String,
+    /// The family of the queries.
     pub family: &'static str,
+    /// The number of queries.
     pub queries: String,
+    /// The root mean square error of the queries, without the group's weight.
     pub rmse: f64,
 }
 

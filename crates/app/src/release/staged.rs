@@ -33,35 +33,49 @@ pub(super) struct Task<'a> {
 /// The report, which depends on the records through paid noise only.
 #[derive(Debug, Serialize)]
 pub struct StagedReport {
+    /// The mechanism, with its options.
     pub mechanism: String,
+    /// The number of queries.
     pub queries: String,
+    /// The number of query groups.
     pub groups: usize,
+    /// ε of the reserved ρ, rounded up.
     pub epsilon: f64,
+    /// δ for which ε is stated.
     pub delta: f64,
+    /// The reserved ρ, an upper bound of the cost.
     pub rho: f64,
+    /// The privacy unit in words.
     pub unit: String,
+    /// The number of published marginals: the distinct sets of attributes of the workload.
     pub marginals: usize,
+    /// The share of ρ for the error bounds; 0 for none.
     pub certificate_share: f64,
     /// The questions of the first stage, and their noisy integers.
     pub first_questions: usize,
+    /// The number of noisy integers of the first stage.
     pub first_integers: usize,
     /// Maximum questions for residuals and their noisy integers, over all stages.
     pub max_questions: usize,
+    /// Maximum noisy integers of the questions for residuals, over all stages.
     pub max_integers: f64,
     /// Cells of the published marginals.
     pub published_cells: f64,
     /// An upper estimate of the memory without records, and the additional memory per record.
     pub expected_mb: f64,
+    /// Additional memory per record, in bytes.
     pub expected_bytes_per_record: usize,
     /// Additional memory per synthetic record of `auto`, whose number is not known in advance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_bytes_per_synthetic_record: Option<usize>,
     /// 95 % upper bounds of the mean L1 error of the marginals, after the release.
     pub mean_error_bound_95: Option<f64>,
+    /// 95 % upper bound of the mean L1 error per record of the table; null if unknown.
     pub mean_error_bound_95_per_record: Option<f64>,
     /// The synthetic records, after the release.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub synthetic: Option<SyntheticRecords>,
+    /// The folder that was written; null in a dry run.
     pub out: Option<String>,
 }
 

@@ -12,9 +12,11 @@ use matmech::privacy::{Neighbours, Rho};
 pub struct SimulateReport {
     /// Always false.
     pub private: bool,
+    /// The name of the mechanism.
     pub mechanism: String,
     /// The neighbouring tables of the budget.
     pub neighbours: Neighbours,
+    /// The numbers of records and of clamped values.
     pub records: RecordCounts,
     /// Number of groups of the workload.
     pub marginals: usize,
@@ -24,7 +26,9 @@ pub struct SimulateReport {
     pub rho: Rho,
     /// Maximum ρ that a run spent.
     pub spent: f64,
+    /// The seed of the noise.
     pub seed: u64,
+    /// The number of runs.
     pub trials: usize,
     /// Whether no answer of any trial is negative.
     pub nonnegative: bool,
@@ -43,9 +47,12 @@ pub struct SimulateReport {
     pub by_marginal: Vec<MarginalReport>,
 }
 
+/// How the records of the table were handled.
 #[derive(Debug, Serialize)]
 pub struct RecordCounts {
+    /// The number of records that were kept.
     pub kept: usize,
+    /// The number of records that were dropped.
     pub dropped: usize,
     /// Values moved to the nearest cell, in records that were kept.
     pub clamped: usize,
@@ -54,8 +61,11 @@ pub struct RecordCounts {
 /// Statistics over the trials.
 #[derive(Debug, Serialize)]
 pub struct Figures {
+    /// Mean L1 error per record over the marginals.
     pub mean_l1: f64,
+    /// Maximum L1 error per record over the marginals.
     pub max_l1: f64,
+    /// Mean L2 error per record over the marginals.
     pub mean_l2: f64,
     /// Sum over all cells of all marginals, in counts.
     pub squared_error: f64,
@@ -67,9 +77,12 @@ pub struct Figures {
     pub seconds: f64,
 }
 
+/// The error of a marginal, or of another query group.
 #[derive(Debug, Serialize)]
 pub struct MarginalReport {
+    /// The names of the attributes.
     pub attributes: Vec<String>,
+    /// The family of the queries.
     pub family: &'static str,
     /// Number of answers of the group.
     pub cells: f64,
