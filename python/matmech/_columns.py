@@ -53,6 +53,19 @@ def column(name: str, values: Any) -> Column:
     >>> column("age", [1, None, "x"])[0]
     'any'
     """
+    try:
+        return _column(name, values)
+    except (BadInput, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # Also a panic of polars.
+        pass  # It may hold a value of a record, so it must not be the cause of another one.
+    raise bad_input(
+        f"data, column `{name}`", "a column that its library can convert", "another one",
+        "convert it to an array of NumPy, or write a CSV file",
+    )
+
+
+def _column(name: str, values: Any) -> Column:
     if isinstance(values, (list, tuple, range)):
         return "any", list(values), 0
     if isinstance(values, np.ma.MaskedArray):
@@ -167,6 +180,7 @@ def _times(name: str, values: np.ndarray) -> Column:
     # NumPy's NaT without a unit, or units below a nanosecond.
     if scale == 0 and unit != "generic":
         raise _unsupported(name, f"an array of type {values.dtype}")
+    values = values.astype(values.dtype.newbyteorder("="))
     return "time", np.ascontiguousarray(values.view(np.int64)), max(scale, 1)
 
 
@@ -185,43 +199,56 @@ def _pandas(name: str, values: Any) -> Column:
 
     if getattr(values, "ndim", 1) != 1:
         raise _unsupported(name, f"a table of {values.ndim} dimensions")
+    if not isinstance(values, pandas.Series):
+        values = pandas.Series(values)
     dtype = values.dtype
     if isinstance(dtype, np.dtype):
         return _array(name, values.to_numpy())
+    if isinstance(dtype, pandas.SparseDtype):
+        return _pandas(name, values.sparse.to_dense())
+    if isinstance(dtype, pandas.DatetimeTZDtype):
+        raise _with_zone(name)
+    if isinstance(dtype, pandas.CategoricalDtype):
+        inner = _column(name, pandas.Series(dtype.categories))
+        return _taken(inner, values.cat.codes.to_numpy())
+    if hasattr(dtype, "pyarrow_dtype") or "pyarrow" in str(getattr(dtype, "storage", "")):
+        return _arrow(name, values.array.__arrow_array__())
     types = pandas.api.types
-    if isinstance(dtype, pandas.DatetimeTZDtype) or getattr(dtype, "kind", "") == "M":
-        if getattr(dtype, "tz", None) is not None:
-            raise _with_zone(name)
-        return _array(name, values.to_numpy(dtype="datetime64[ns]"))
     if types.is_float_dtype(dtype):
         exact = np.float32 if dtype.itemsize <= 4 else np.float64
         return _array(name, values.to_numpy(dtype=exact, na_value=np.nan))
-    if isinstance(dtype, pandas.CategoricalDtype):
-        inner = _pandas(name, pandas.Series(dtype.categories))[0]
-        kind = _LISTS.get(inner, inner)
-    else:
-        kind = (
-            "booleans" if types.is_bool_dtype(dtype)
-            else "integers" if types.is_integer_dtype(dtype)
-            else "text" if types.is_string_dtype(dtype)
-            else _arrow_kind(name, dtype.pyarrow_dtype) if hasattr(dtype, "pyarrow_dtype")
-            else None
-        )
+    kind = (
+        "booleans" if types.is_bool_dtype(dtype)
+        else "integers" if types.is_integer_dtype(dtype)
+        else "text" if types.is_string_dtype(dtype)
+        else None
+    )
     if kind is None:
         raise _unsupported(name, f"a column of type {dtype}")
     return kind, list(values.astype(object).to_numpy()), 0
 
 
-#: The type of a list with the elements of an array.
-_LISTS = {"integer": "integers", "unsigned": "integers", "float": "floats", "single": "floats",
-          "boolean": "booleans", "time": "times"}
+def _taken(values: Column, codes: np.ndarray) -> Column:
+    """Returns the values with these positions; a negative one is missing."""
+    kind, elements, unit = values
+    if kind == "time":
+        times = np.append(elements, _NAT)
+        return kind, times[np.where(codes < 0, len(elements), codes)], unit
+    elements = [*elements, None]
+    lists = {"integer": "integers", "unsigned": "integers", "float": "floats", "single": "floats",
+             "boolean": "booleans"}
+    return lists.get(kind, kind), [elements[code] if code >= 0 else None for code in codes], 0
+
+
+#: A missing time.
+_NAT = np.int64(-(2**63))
 
 
 def _polars(name: str, values: Any) -> Column:
     import polars
 
     dtype = values.dtype
-    if dtype in (polars.Float32, polars.Float64):
+    if dtype.is_float():
         return _array(name, values.to_numpy())
     if dtype == polars.Datetime or dtype == polars.Date:
         if getattr(dtype, "time_zone", None) is not None:
@@ -237,22 +264,57 @@ def _polars(name: str, values: Any) -> Column:
     )
     if kind is None:
         raise _unsupported(name, f"a column of type {dtype}")
+    if kind == "text" and dtype != polars.Binary:
+        # Bytes, because a text that is not UTF-8 would be an exception.
+        values = values.cast(polars.String).cast(polars.Binary)
     return kind, values.to_list(), 0
 
 
 def _arrow(name: str, values: Any) -> Column:
     import pyarrow
 
+    types = pyarrow.types
     if isinstance(values, pyarrow.ChunkedArray):
+        if types.is_dictionary(values.type):
+            values = values.unify_dictionaries()
         values = values.combine_chunks()
     if isinstance(values, pyarrow.ChunkedArray):
         values = pyarrow.concat_arrays(values.chunks)
     kind = _arrow_kind(name, values.type)
-    if pyarrow.types.is_float32(values.type) or pyarrow.types.is_float64(values.type):
+    if types.is_dictionary(values.type):
+        codes = values.indices.cast(pyarrow.int64()).fill_null(-1)
+        return _taken(_arrow(name, values.dictionary), codes.to_numpy(zero_copy_only=False))
+    if types.is_floating(values.type):
+        if values.null_count and types.is_float16(values.type):
+            numbers = values.to_pylist()
+            return kind, [None if number is None else np.float16(number) for number in numbers], 0
         return _array(name, values.to_numpy(zero_copy_only=False))
     if kind == "times":
-        return _array(name, values.to_numpy(zero_copy_only=False))
+        return _arrow_times(values)
+    if kind == "text":
+        # Bytes, because a text that is not UTF-8 would be an exception.
+        views = [getattr(types, f"is_{view}", None) for view in ("string_view", "binary_view")]
+        if any(view and view(values.type) for view in views):
+            values = values.cast(pyarrow.large_binary())
+        elif types.is_string(values.type):
+            values = values.view(pyarrow.binary())
+        elif types.is_large_string(values.type):
+            values = values.view(pyarrow.large_binary())
     return kind, values.to_pylist(), 0
+
+
+def _arrow_times(values: Any) -> Column:
+    """Returns dates and times by their integers: NumPy's times have less range or other units."""
+    import pyarrow
+
+    if pyarrow.types.is_date32(values.type):
+        unit, integers = "D", values.view(pyarrow.int32()).cast(pyarrow.int64())
+    else:
+        is_date = pyarrow.types.is_date64(values.type)
+        unit = "ms" if is_date else values.type.unit
+        integers = values.view(pyarrow.int64())
+    filled = integers.fill_null(int(_NAT)).to_numpy(zero_copy_only=False)
+    return "time", np.ascontiguousarray(filled, dtype=np.int64), _NANOSECONDS[unit]
 
 
 def _arrow_kind(name: str, dtype: Any) -> str:

@@ -14,7 +14,7 @@ from . import _matmech
 from ._marginals import frames, measurements_of
 from ._report import Progress, Report, finished
 from ._solve import text
-from ._columns import records as columns_of
+from ._columns import bad_input, records as columns_of
 from ._tables import Table, document, queries, read_table
 
 #: A path, or the attributes (queries) as a list of mappings with the keys of the TOML file.
@@ -268,14 +268,14 @@ def release(
         "ledger": None if ledger is None else os.fspath(ledger),
         "out": None if out is None else os.fspath(out),
         "neighbours": neighbours,
-        "unit_rows": unit_rows,
+        "unit_rows": _count("unit_rows", unit_rows),
         "person": person,
         "planner": planner,
         "objective": objective,
         "mechanism": mechanism,
         "certificate": certificate,
         "out_of_domain": out_of_domain,
-        "wait": wait,
+        "wait": _count("wait", wait),
         "adjust": adjust,
         "records": text(records),
         "rest": rho == "rest",
@@ -336,7 +336,9 @@ def create_ledger(
     """
     budget = (epsilon, delta, rho, None, privacy_cost)
     path = os.fspath(path)
-    return json.loads(_matmech.create_ledger(path, budget, neighbours, unit_rows, person))
+    return json.loads(_matmech.create_ledger(
+        path, budget, neighbours, _count("unit_rows", unit_rows), person
+    ))
 
 
 def check_data(
@@ -356,14 +358,22 @@ def check_data(
     """
     source = document(schema, "attribute")
     table = columns_of(data, source, person)
-    return DataCheck(_matmech.check_data(source, table, out_of_domain, person, unit_rows))
+    rows = _count("unit_rows", unit_rows)
+    return DataCheck(_matmech.check_data(source, table, out_of_domain, person, rows))
 
 
 def show_ledger(
     path: str | os.PathLike[str], *, delta: float | None = None, wait: int = 60
 ) -> dict[str, Any]:
     """Returns the balance of a ledger: ``total_rho``, ``spent_rho``, ``left_rho``, …"""
-    return json.loads(_matmech.show_ledger(os.fspath(path), delta, wait))
+    return json.loads(_matmech.show_ledger(os.fspath(path), delta, _count("wait", wait)))
+
+
+def _count(name: str, number: Any) -> int:
+    """Returns an integer of 32 bits."""
+    if not isinstance(number, (int, np.integer)) or not 0 <= number < 2**32:
+        raise bad_input(name, "an integer from 0 to 4294967295", repr(number), "correct it")
+    return int(number)
 
 
 def _columns(rows: list[Mapping[str, Any]]) -> Table:

@@ -94,20 +94,34 @@ def _typed(values: Any) -> Callable[[Sequence[str]], np.ndarray]:
     """Returns the reader of a column: a type of numbers, or a mapping from texts to values."""
     if not isinstance(values, dict):
         return {"float": _floats, "integer": _integers}[values]
-    values = {text: _time(value) if isinstance(value, tuple) else value
-              for text, value in values.items()}
     types = {type(value) for value in values.values()}
+    if types == {tuple}:
+        return _times({text: nanoseconds for text, (nanoseconds,) in values.items()})
+    values = {text: _time(value[0]) if isinstance(value, tuple) else value
+              for text, value in values.items()}
+    is_exact = all(float(value) == value for value in values.values() if isinstance(value, int))
     kind = next((dtype for kinds, dtype in [({bool}, np.bool_), ({int}, np.int64),
-                                            ({int, float}, np.float64),
-                                            ({np.datetime64}, np.datetime64)] if types <= kinds),
-                object)
+                                            ({int, float}, np.float64 if is_exact else object)]
+                 if types <= kinds), object)
     return lambda column: np.array([values[text] for text in column], dtype=kind)
 
 
-def _time(nanoseconds: tuple[int]) -> np.datetime64:
+def _times(values: dict[str, int]) -> Callable[[Sequence[str]], np.ndarray]:
+    """Returns the reader of times, in nanoseconds, or in a unit of which 64 bits hold all."""
+    for unit, size in [("ns", 1), ("us", 10**3), ("s", 10**9)]:
+        if all(time % size == 0 and abs(time // size) < 2**63 for time in values.values()):
+            kind = f"datetime64[{unit}]"
+            return lambda column: np.array([values[text] // size for text in column],
+                                           dtype=np.int64).view(kind)
+    times = {text: _time(time) for text, time in values.items()}
+    return lambda column: np.array([times[text] for text in column], dtype=object)
+
+
+def _time(nanoseconds: int) -> np.datetime64:
     """Returns a time in nanoseconds, or in microseconds where 64 bits have no nanoseconds."""
-    (time,) = nanoseconds
-    return np.datetime64(time, "ns") if abs(time) < 2**63 else np.datetime64(time // 1000, "us")
+    if abs(nanoseconds) < 2**63:
+        return np.datetime64(nanoseconds, "ns")
+    return np.datetime64(nanoseconds // 1000, "us")
 
 
 def _key(key: str) -> str:

@@ -9,7 +9,7 @@ use matmech::release::{Ledger, LockWait};
 use matmech::schema::SchemaSource;
 use matmech::{Error, Result};
 use matmech_app::answer::Answer;
-use matmech_app::budget::{Budget, ReleaseRho};
+use matmech_app::budget::Budget;
 use matmech_app::check_data::check_data as check_table;
 use matmech_app::ledger::LedgerReport;
 use matmech_app::plan::plan as plan_measurements;
@@ -196,7 +196,7 @@ pub(crate) fn release(
     let prepared = || -> Result<_> {
         let rule = rule_of(&out_of_domain)?;
         Ok((
-            if rest { ReleaseRho::Rest } else { ReleaseRho::Given(budget.rho()?) },
+            budget.release_rho(rest)?,
             unit_of(&neighbours, unit_rows)?,
             rule.ok_or_else(|| {
                 let remedy = "check the table with `matmech check-data` first";

@@ -35,10 +35,10 @@ pub(crate) fn data_of(py: Python<'_>, records: Records<'_>) -> PyResult<Option<D
 
 /// Returns the columns of a schema and of the person.
 pub(crate) fn names(schema: &matmech::Schema, person: Option<String>) -> Vec<String> {
-    let names = schema.attributes().iter().map(|a| a.name.trim().to_owned());
     let mut names: Vec<String> =
-        names.chain(person.map(|person| person.trim().to_owned())).collect();
-    names.dedup();
+        schema.attributes().iter().map(|a| a.name.trim().to_owned()).collect();
+    let person = person.map(|person| person.trim().to_owned());
+    names.extend(person.filter(|person| !names.contains(person)));
     names
 }
 

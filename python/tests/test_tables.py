@@ -55,6 +55,7 @@ def sources(kind, values):
              "time": "datetime64[ns]"}[kind]
     if complete:
         yield "array", {"x": np.array(values, dtype=dtype)}
+        yield "big-endian array", {"x": np.array(values, dtype=np.dtype(dtype).newbyteorder(">"))}
         if kind == "float":
             yield "float32", {"x": np.array(values, dtype=np.float32)}
         if kind == "integer" and min(values) >= 0:
@@ -76,8 +77,15 @@ def sources(kind, values):
         yield "pandas object", pandas.DataFrame({"x": pandas.Series(values, dtype=object)})
         if kind == "float":
             yield "pandas Float32", {"x": pandas.Series(values, dtype="Float32")}
-        if kind == "text":
-            yield "pandas category", {"x": pandas.Series(values, dtype="category")}
+        if kind == "float":
+            yield "pandas category of float32", {
+                "x": pandas.Series(np.array(values, dtype=np.float32)).astype("category")
+            }
+            yield "pandas sparse", {"x": pandas.Series(pandas.arrays.SparseArray(
+                np.array(values, dtype=np.float64)))}
+        yield "pandas category", {"x": pandas.Series(values, dtype="category")}
+        yield "pandas categorical", {"x": pandas.Categorical(values)}
+        yield "pandas array", {"x": pandas.array(values, dtype=extension)}
     if has("polars"):
         import polars
 
@@ -91,7 +99,23 @@ def sources(kind, values):
 
         dtype = {"text": pyarrow.string(), "integer": pyarrow.int64(), "float": pyarrow.float64(),
                  "boolean": pyarrow.bool_(), "time": pyarrow.timestamp("ns")}[kind]
-        yield "arrow", pyarrow.table({"x": pyarrow.array(values, type=dtype)})
+        column = pyarrow.array(values, type=dtype)
+        yield "arrow", pyarrow.table({"x": column})
+        yield "arrow dictionary", {"x": column.dictionary_encode()}
+        half = len(values) // 2
+        chunks = [part.dictionary_encode() for part in (column[:half], column[half:])]
+        yield "arrow chunked dictionary", {"x": pyarrow.chunked_array(chunks)}
+        if has("pandas"):
+            import pandas
+
+            for array in (column, column.dictionary_encode()):
+                arrow = pandas.ArrowDtype(array.type)
+                yield f"pandas {arrow}", {"x": pandas.Series(pandas.arrays.ArrowExtensionArray(array), dtype=arrow)}
+        if kind == "time":
+            for unit in ("us", "ms", "s"):
+                yield f"arrow {unit}", {"x": pyarrow.array(values, type=pyarrow.timestamp(unit))}
+        if kind == "text":
+            yield "arrow large", {"x": pyarrow.array(values, type=pyarrow.large_string())}
         if kind == "float":
             yield "arrow float32", pyarrow.table({"x": pyarrow.array(values, type=pyarrow.float32())})
 
@@ -207,6 +231,41 @@ class Values(Exact):
         schema = schema_of("x", ["a", ""], other="")
         column = np.array(["a", *missing], dtype=object)
         self.assertEqual(self.counts(schema, {"x": column}), [1, len(missing)])
+
+
+    @unittest.skipUnless(has("pandas") and has("pyarrow"), "needs frames")
+    def test_no_value_of_a_column_is_an_exception(self):
+        """Texts that are not UTF-8, and dates that libraries do not convert, equal no value."""
+        import pandas
+        import pyarrow
+
+        raw = pyarrow.array([b"x", b"SECRET\xff", b"y"], pyarrow.binary())
+        texts = [pyarrow.Array.from_buffers(kind, 3, buffers.buffers()) for kind, buffers in [
+            (pyarrow.string(), raw), (pyarrow.large_string(), raw.cast(pyarrow.large_binary())),
+        ]]
+        index = pyarrow.array([0, 1, 2, 1], pyarrow.int8())
+        schema = schema_of("x", ["x", "y"])
+        for text in texts:
+            self.assertEqual(self.counts(schema, {"x": text}), [1, 1])
+            of_frame = pandas.arrays.ArrowExtensionArray(text)
+            self.assertEqual(self.counts(schema, {"x": pandas.Series(of_frame)}), [1, 1])
+            dictionary = pyarrow.DictionaryArray.from_arrays(index, text)
+            self.assertEqual(self.counts(schema, {"x": dictionary}), [1, 1])
+        schema = schema_of("x", [DAY, datetime.date(9999, 12, 31), datetime.date(3000, 1, 1)])
+        days = [(date - datetime.date(1970, 1, 1)).days
+                for date in (DAY, datetime.date(9999, 12, 31), datetime.date(3000, 1, 1))]
+        dates = pyarrow.array([*days, 2**31 - 1, None], pyarrow.int32()).view(pyarrow.date32())
+        seconds = pyarrow.array([*(day * 86400 for day in days), 2**55, None], pyarrow.int64())
+        for array in [dates, seconds.view(pyarrow.timestamp("s")), dates[:4].dictionary_encode()]:
+            with self.subTest(type=array.type):
+                self.assertEqual(self.counts(schema, {"x": array}), [1, 1, 1])
+                frame = pandas.Series(pandas.arrays.ArrowExtensionArray(array))
+                self.assertEqual(self.counts(schema, {"x": frame}), [1, 1, 1])
+        self.assertEqual(self.counts(schema, {"x": ["9999-12-31", "3000-01-01 00:00:00"]}), [0, 1, 1])
+
+    def test_a_missing_value_is_not_an_empty_text(self):
+        schema = schema_of("x", ["", "a", "b"], other="b")
+        self.assertEqual(self.counts(schema, {"x": ["", None, "a", np.nan]}), [1, 1, 2])
 
 
 class Types(Exact):
@@ -335,7 +394,47 @@ class Checks(unittest.TestCase):
             self.assertIn("carriage return", offence["found"])
 
 
+class Options(Exact):
+    def test_contradictory_options_are_refused_before_anything_is_reserved(self):
+        schema, data = schema_of("x", ["a", "b"]), {"x": ["a"]}
+        for options, part in [
+            ({"rho": 0.1, "privacy_cost": 1.0}, "rho and privacy-cost"),
+            ({"rho": 0.1, "epsilon": 1, "delta": 1e-9}, "rho and epsilon"),
+            ({"rho": "rest", "epsilon": 1, "delta": 1e-9}, "rho and epsilon"),
+            ({"rho": 0.1, "epsilon": 1}, "epsilon without delta"),
+            ({"delta": 1e-9}, "delta without epsilon"), ({}, "none"),
+            ({"rho": 0.1, "mechanism": "staged", "planner": "anova"}, "planner"),
+            ({"rho": 0.1, "mechanism": "staged", "objective": "max"}, "objective"),
+            ({"rho": 0.1, "certificate": 0.4}, "certificate"),
+            ({"rho": 0.1, "unit_rows": -1}, "unit_rows"), ({"rho": 0.1, "wait": -1}, "wait"),
+        ]:
+            with self.subTest(options=options):
+                ledger = self.folder / f"{next(self.names)}.jsonl"
+                matmech.create_ledger(ledger, rho=1)
+                with self.assertRaises(ValueError) as caught:
+                    matmech.release(schema, data, ways=[1], ledger=ledger,
+                                    out=self.folder / "refused", **options)
+                self.assertIn(part, str(caught.exception))
+                self.assertEqual(matmech.show_ledger(ledger)["reservations"], 0)
+        with self.assertRaises(ValueError):
+            matmech.create_ledger(self.folder / "two.jsonl", rho=0.01, privacy_cost=1.0)
+
+    def test_a_person_can_be_any_attribute(self):
+        schema = [*schema_of("a", ["p", "q"]), *schema_of("b", [0, 1])]
+        checked = matmech.check_data(schema, {"a": ["p", "p", "q"], "b": [0, 1, 1]}, person="a")
+        self.assertEqual((checked.kept, checked.over_limit), (2, 1))
+
+
 class Results(Exact):
+    def test_times_and_numbers_of_any_size_come_back(self):
+        far = datetime.date(3000, 1, 1)
+        schema = [*schema_of("t", [far, DAY]), *schema_of("n", [10**16 + 1, 0.1])]
+        data = {"t": [far, DAY] * 20, "n": [10**16 + 1, 0.1] * 20}
+        records = self.release(schema, data, mechanism="staged", records=40).records
+        self.assertLessEqual(set(records["t"].astype("datetime64[D]").tolist()), {far, DAY})
+        self.assertLessEqual(set(records["n"].tolist()), {10**16 + 1, 0.1})
+        self.assertEqual(matmech.check_data(schema, records).dropped, 0)
+
     def test_records_have_the_types_of_the_schema(self):
         schema = [
             *schema_of("zip", ["02139", "18_24"]), *schema_of("n", [3, 5]),

@@ -231,8 +231,9 @@ impl NewFiles {
 
     fn file(&self, path: &Path) -> Result<NewFile> {
         check_new(path)?;
-        let partial = self.path.join(path.file_name().unwrap_or_default());
-        Ok(NewFile { path: path.to_path_buf(), partial })
+        let name = path.file_name().unwrap_or_default();
+        // `with_file_name` leaves out a trailing `/` or `/.`.
+        Ok(NewFile { path: path.with_file_name(name), partial: self.path.join(name) })
     }
 }
 

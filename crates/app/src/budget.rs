@@ -28,8 +28,44 @@ pub enum ReleaseRho {
 }
 
 impl Budget {
+    /// Checks that the budget is given in exactly one notion.
+    ///
+    /// # Errors
+    /// None or several, or one of ε and δ without the other.
+    fn check(&self, rest: bool) -> Result<()> {
+        let refuse = |found: String| {
+            Err(Error::bad_input(
+                "privacy budget",
+                "one of rho, epsilon with delta, mu and privacy-cost",
+                found,
+                "write e.g. --epsilon 1 --delta 1e-9",
+            ))
+        };
+        if self.epsilon.is_some() != self.delta.is_some() {
+            let found = if self.delta.is_some() { "delta without epsilon" } else { "epsilon without delta" };
+            return refuse(found.to_owned());
+        }
+        let notions = [
+            ("rho", self.rho.is_some() || rest),
+            ("epsilon with delta", self.epsilon.is_some()),
+            ("mu", self.mu.is_some()),
+            ("privacy-cost", self.privacy_cost.is_some()),
+        ];
+        let given: Vec<&str> =
+            notions.iter().filter(|(_, given)| *given).map(|(name, _)| *name).collect();
+        match given.as_slice() {
+            [_] => Ok(()),
+            [] => refuse("none".to_owned()),
+            several => refuse(several.join(" and ")),
+        }
+    }
+
     /// Returns the budget for adding or removing one record.
+    ///
+    /// # Errors
+    /// It is not given in exactly one notion, or a number is invalid.
     pub fn budget(&self) -> Result<PrivacyBudget> {
+        self.check(false)?;
         let guarantee = match (self.privacy_cost, self.epsilon.zip(self.delta), self.rho, self.mu) {
             (Some(cost), ..) => {
                 Guarantee::ZeroConcentrated { rho: PrivacyCost::new(cost)?.rho().get() }
@@ -38,15 +74,19 @@ impl Budget {
             (None, None, Some(rho), _) => Guarantee::ZeroConcentrated { rho },
             (None, None, None, Some(mu)) => Guarantee::GaussianDp { mu },
             (None, None, None, None) => {
-                return Err(Error::bad_input(
-                    "privacy budget",
-                    "one of --rho, --epsilon with --delta, --mu and --privacy-cost",
-                    "none",
-                    "write e.g. --epsilon 1 --delta 1e-9",
-                ));
+                return Err(Error::bug("privacy budget", "one notion", "none"));
             }
         };
         Ok(guarantee.into())
+    }
+
+    /// Returns ρ of a release; with `rest`, what is left in its ledger.
+    ///
+    /// # Errors
+    /// As [`Budget::rho`], or another budget next to `rest`.
+    pub fn release_rho(&self, rest: bool) -> Result<ReleaseRho> {
+        self.check(rest)?;
+        if rest { Ok(ReleaseRho::Rest) } else { Ok(ReleaseRho::Given(self.rho()?)) }
     }
 
     /// Returns ρ for a private release. (ε, δ) is converted for fine discrete Gaussian noise.
@@ -54,6 +94,7 @@ impl Budget {
     /// # Errors
     /// Invalid parameters, or `--mu`: discrete noise has no accounting in Gaussian DP.
     pub fn rho(&self) -> Result<Rho> {
+        self.check(false)?;
         if let Some(mu) = self.mu {
             let remedy = "use --rho, or --epsilon and --delta";
             let expected = "a budget of zero-concentrated or (epsilon, delta)-differential privacy";

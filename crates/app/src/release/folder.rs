@@ -45,12 +45,14 @@ impl Folder {
         }
         let mut partial = name.to_os_string();
         partial.push(".partial");
+        // Without a trailing `/` or `/.`, which a folder that does not exist cannot have.
+        let out = out.with_file_name(name);
         let partial = out.with_file_name(partial);
         let remedy = "use a folder that can be written; remove the .partial folder of an \
                       interrupted run once its measurements are no longer needed";
         std::fs::create_dir(&partial)
             .map_err(|e| Error::io(&partial, "creating the folder", e, remedy))?;
-        Ok(Folder { partial, out: out.to_path_buf() })
+        Ok(Folder { partial, out })
     }
 
     /// Removes the folder if it is empty; measurements are kept.

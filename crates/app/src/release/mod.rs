@@ -117,6 +117,25 @@ fn unit_of(unit: PrivacyUnit, schema: &Schema, has_person: bool) -> PrivacyUnit 
 }
 
 impl Release {
+    /// Refuses options that the mechanism does not use.
+    fn check_options(&self) -> Result<()> {
+        let unused: &[(&str, bool)] = match self.mechanism {
+            Some(_) => &[
+                ("planner", self.planner.is_some()),
+                ("objective", self.objective.is_some()),
+            ],
+            None => &[("certificate", self.certificate.is_some())],
+        };
+        let Some((name, _)) = unused.iter().find(|(_, given)| *given) else { return Ok(()) };
+        let kind = if self.mechanism.is_some() { "staged release" } else { "unbiased answers" };
+        Err(Error::bad_input(
+            format!("option {name}"),
+            format!("an option of {kind}"),
+            "one of the other kind of release",
+            "leave it out, or give or leave out the mechanism",
+        ))
+    }
+
     /// Makes the release, or only its plan in a dry run.
     ///
     /// # Errors
@@ -126,6 +145,7 @@ impl Release {
         if self.records.is_some() && self.mechanism.is_none() {
             records::refuse_without_model()?;
         }
+        self.check_options()?;
         let rho = match self.rho {
             ReleaseRho::Given(rho) => rho,
             ReleaseRho::Rest => self.rest()?,

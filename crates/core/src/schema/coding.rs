@@ -156,7 +156,6 @@ impl<'a> Listed<'a> {
 
     fn cell(&self, value: Value<'_>) -> Option<u32> {
         match value {
-            Value::Missing => self.texts.get("").copied(),
             Value::Text(text) => self.text(text.trim()),
             Value::Integer(number) => match i64::try_from(number) {
                 Ok(number) => self.integers.get(&number).copied(),
@@ -166,7 +165,7 @@ impl<'a> Listed<'a> {
             Value::Number(number) => self.number(number),
             Value::Boolean(boolean) => self.booleans[usize::from(boolean)],
             Value::Time(time) => self.times.get(&time).copied(),
-            Value::Bytes(_) | Value::Other => None,
+            Value::Missing | Value::Bytes(_) | Value::Other => None,
         }
     }
 

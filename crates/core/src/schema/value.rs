@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use jiff::civil::DateTime;
+use jiff::civil::{Date, DateTime, Time};
 
 use crate::decimal::Decimal;
 
@@ -138,9 +138,17 @@ impl fmt::Display for Shown {
     }
 }
 
+/// Nanoseconds of a day.
+const DAY: i128 = 86_400_000_000_000;
+
+/// 1970-01-01.
+const EPOCH: Date = Date::constant(1970, 1, 1);
+
 fn date_time(nanoseconds: i128) -> Option<DateTime> {
-    let instant = jiff::Timestamp::from_nanosecond(nanoseconds).ok()?;
-    Some(jiff::tz::TimeZone::UTC.to_datetime(instant))
+    let days = i32::try_from(nanoseconds.div_euclid(DAY)).ok()?;
+    let date = EPOCH.checked_add(jiff::Span::new().try_days(days).ok()?).ok()?;
+    let time = jiff::Span::new().try_nanoseconds(i64::try_from(nanoseconds.rem_euclid(DAY)).ok()?);
+    date.to_datetime(Time::midnight()).checked_add(time.ok()?).ok()
 }
 
 /// Returns the boolean of a text: `true`, `True` and `TRUE`, or `false`, `False` and `FALSE`.
@@ -168,15 +176,14 @@ pub(super) fn time_of(text: &str) -> Option<i128> {
         10 => text.parse::<jiff::civil::Date>().ok()?.into(),
         _ => text.parse().ok()?,
     };
-    let instant = jiff::tz::TimeZone::UTC.to_timestamp(time).ok()?;
-    Some(instant.as_nanosecond())
+    let days = time.date().since(EPOCH).ok()?.get_days();
+    let within = time.since(time.start_of_day()).ok()?.total(jiff::Unit::Nanosecond).ok()?;
+    Some(i128::from(days) * DAY + within as i128)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const DAY: i128 = 86_400_000_000_000;
 
     #[test]
     fn dates_are_midnights() {
@@ -201,5 +208,9 @@ mod tests {
         let shown = |time| ListedValue::Time(time).to_string();
         assert_eq!(shown(19_782 * DAY), "2024-02-29");
         assert_eq!(shown(3_600_000_000_000), "1970-01-01T01:00:00");
+        for text in ["9999-12-31", "9999-12-31T23:59:59.999999999", "0001-01-01", "0000-02-29"] {
+            assert_eq!(shown(time_of(text).unwrap()), text);
+        }
+        assert_eq!(shown(2_932_897 * DAY), (2_932_897 * DAY).to_string(), "10000-01-01");
     }
 }
