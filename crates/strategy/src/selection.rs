@@ -12,7 +12,8 @@ pub struct Selection {
     /// The strategy.
     pub strategy: Strategy,
     /// The expected squared error on the workload at unit privacy cost: the total
-    /// `‖A‖₂² tr(G (AᵀA)⁻¹)`, or that of another [`Objective`](crate::Objective) and [`Participation`](crate::Participation).
+    /// `‖A‖₂² tr(G (AᵀA)⁻¹)`, or that of another [`Objective`](crate::Objective) and
+    /// [`Participation`](crate::Participation).
     pub error: f64,
     /// Bounds on the optimum, for selectors that compute them.
     pub certificate: Option<Certificate>,

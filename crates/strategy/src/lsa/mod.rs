@@ -15,7 +15,7 @@
 //! variants; [`Reading::JointSweep`] reproduces the paper's numbers.
 //!
 //! *Requirements*: a workload whose Gram matrix is dense over the whole domain
-//! ([`Gram::to_dense`](crate::workload::Gram::to_dense); Kronecker factors are multiplied out). *Cost*: O(k n³) time for k levels
+//! ([`Gram::to_dense`]; Kronecker factors are multiplied out). *Cost*: O(k n³) time for k levels
 //! and O(n²) memory. A level takes at most O(d n³); in practice the update of the n×n matrices
 //! dominates, O(n² b) in matrix products for a level of b boxes. The paper's analysis gives O(k n⁴)
 //! because it evaluates a candidate split in O(n²); this implementation takes O(1) with cumulative
@@ -29,6 +29,8 @@
 //! assert_eq!(outcome.levels.len(), 16);
 //! # Ok::<(), matmech::Error>(())
 //! ```
+//!
+//! [`Gram::to_dense`]: crate::workload::Gram::to_dense
 
 mod acceptance;
 mod boxes;

@@ -12,11 +12,15 @@ use crate::workload::unit_length::from_rows;
 
 /// A family of queries on one attribute, or on a pair of attributes.
 ///
-/// To add a family, implement this trait in a new file and add the family to [`Family::ALL`](super::Family::ALL).
-/// Outside this crate, use [`Family::of`](super::Family::of).
+/// To add a family, implement this trait in a new file and add the family to [`Family::ALL`].
+/// Outside this crate, use [`Family::of`].
 ///
 /// Cells are 0-based and row-major. `sizes` holds [`arity`](Self::arity) positive numbers, checked
-/// by [`Family`](super::Family).
+/// by [`Family`].
+///
+/// [`Family`]: super::Family
+/// [`Family::ALL`]: super::Family::ALL
+/// [`Family::of`]: super::Family::of
 pub trait QueryFamily: fmt::Debug + Send + Sync {
     /// Returns the unique name in workload strings, workload files and configs.
     fn name(&self) -> &'static str;

@@ -45,13 +45,15 @@
 //! The rank of V is far below the number of cells. The error is computed in the orthonormal basis
 //! ⊗ᵢ {1/√nᵢ, the rest}, on the vectors that are constant outside some γ.
 //!
-//! *Requirements*: a workload constructed over marginals ([`Gram::marginals`](crate::workload::Gram::marginals),
+//! *Requirements*: a workload constructed over marginals ([`Gram::marginals`],
 //! `range-marginals:32x32`), or over a single attribute, where separation has no effect. *Limits*:
 //! the weights of the V_τ are all 1; a marginal is separated only from others, not into its slices;
 //! the recursion takes at most 512 levels per marginal. *Cost*: LSA on every marginal of Γ and, for
 //! the recursion, of its closure; O(r³) for the error, r = rank V (one-way: 1 + Σ (nᵢ−1)). Memory
 //! O(r²): [`run`] forms no matrix over the cells of the domain. *Reference*: S1, Sec. 4.3.1,
 //! App. D.2.
+//!
+//! [`Gram::marginals`]: crate::workload::Gram::marginals
 
 mod active_basis;
 mod recursion;

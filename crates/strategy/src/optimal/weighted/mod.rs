@@ -1,6 +1,6 @@
 //! The certified optimum for every objective, for one participation and for fixed epochs.
 //!
-//! For weights p on the queries and M on the steps ([`StepWeights`](step_weights::StepWeights)), both with sum 1,
+//! For weights p on the queries and M on the steps ([`StepWeights`]), both with sum 1,
 //!
 //! ```text
 //! F = tr (M^½ Wᵀdiag(p)W M^½)^½      F² is a lower bound on the error of any strategy
@@ -11,6 +11,8 @@
 //! costs, with Anderson acceleration in the logarithms. A step that lowers F is undone. If weights
 //! vanish, an interior-point method or a central path continues. The theorem and its proof are in
 //! docs/participation.md.
+//!
+//! [`StepWeights`]: step_weights::StepWeights
 
 mod grids;
 mod interior;
