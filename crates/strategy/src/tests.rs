@@ -1,8 +1,11 @@
 //! Tests against the independent values of the S1 specification and explicit matrices.
 
 use super::*;
+use crate::error::Error;
 use crate::test_support::gram;
 use approx::assert_relative_eq;
+use matmech_linalg as linalg;
+use ndarray::Array2;
 use proptest::prelude::{ProptestConfig, prop_assert, prop_assume, proptest};
 
 /// Asserts that `value` rounds to the digits of `printed`.
@@ -78,7 +81,7 @@ fn errors_equal_those_of_explicit_matrices() {
         let dense = gram.to_dense().unwrap();
         // The strategies for special workloads have separate tests.
         let special = ["variable-agnostic", "lsa-separated", "fourier", "datacube"];
-        let others: Vec<_> = prefix_sums::NAMES.into_iter().chain(special).collect();
+        let others: Vec<_> = prefix_sums::tests::NAMES.into_iter().chain(special).collect();
         for selector in strategies().iter().filter(|s| !others.contains(&s.name())) {
             let selection = match selector.select(&gram) {
                 Ok(selection) => selection,

@@ -1,7 +1,7 @@
 //! In-place centring: Recon ∘ Decomp along all axes.
 
+use super::array_check::check;
 use super::axis::total;
-use super::check;
 use super::slices::{Mean, Sum, change1, change2};
 use crate::domain::AxisSet;
 use crate::error::Result;

@@ -1,8 +1,9 @@
 //! Decomp, from a marginal to a residual (S4, Alg. 1), and sums and means over some axes.
 
+use super::array_check::check;
 use super::axis::{self, AxisView};
+use super::axis_runs::runs;
 use super::slices::{Sum, fill1, fill2, fill3};
-use super::{check, runs};
 use crate::domain::AxisSet;
 use crate::error::Result;
 use matmech_linalg::{Loops, Wide};

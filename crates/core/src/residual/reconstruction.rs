@@ -1,9 +1,10 @@
 //! Recon: from a residual to its part of a marginal (S4, Alg. 2).
 
+use super::array_check::check;
 use super::axis::{self, AxisView, total};
+use super::axis_runs::runs;
 use super::slices::{Mean, Sum, fill1, fill2, fill3};
 use super::three_axes::{self, ThreeAxes};
-use super::{check, runs};
 use crate::domain::AxisSet;
 use crate::error::Result;
 use matmech_linalg::{Loops, Wide};

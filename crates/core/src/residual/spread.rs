@@ -1,6 +1,7 @@
 //! Adding a centred residual to a marginal that contains its attributes.
 
-use super::{check, runs};
+use super::array_check::check;
+use super::axis_runs::runs;
 use crate::domain::AxisSet;
 use crate::error::Result;
 

@@ -1,6 +1,7 @@
 use super::axis::{self, AxisView};
 use super::kronecker::{Factor, apply_dense, apply_structured, decomp_factors, recon_factors};
 use super::*;
+use crate::domain::AxisSet;
 use approx::assert_abs_diff_eq;
 use matmech_linalg as linalg;
 use ndarray::{Array1, Array2, ArrayView2, concatenate};

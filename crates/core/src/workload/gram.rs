@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ndarray::{Array2, Axis};
 
+use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::residual::centre_box;
 use matmech_linalg as linalg;
@@ -29,7 +30,16 @@ pub struct GramFactor {
 pub struct Gram {
     factors: Vec<GramFactor>,
     /// The parts, for a union of workloads over marginals.
-    pub(super) marginals: Option<Arc<Vec<super::MarginalGram>>>,
+    pub(super) marginals: Option<Arc<Vec<MarginalGram>>>,
+}
+
+/// The part of a workload on one marginal.
+#[derive(Debug, Clone)]
+pub struct MarginalGram {
+    /// The attributes of the marginal.
+    pub attributes: AttributeSet,
+    /// The Gram matrix of the part's queries over the cells of the marginal.
+    pub gram: Gram,
 }
 
 impl Gram {
@@ -212,6 +222,24 @@ fn centred(shape: &[usize], mut matrix: Array2<f64>) -> Array2<f64> {
         }
     }
     matrix
+}
+
+/// Computes `Σ qᵀq` over rows, in chunks.
+///
+/// # Errors
+/// Too many cells for a dense matrix, or rows whose length is not the number of cells.
+pub fn sum_of_squares(cells: usize, rows: impl Iterator<Item = Vec<f64>>) -> Result<Array2<f64>> {
+    const CHUNK: usize = 256;
+    check_dense_size("Gram matrix of queries given by rows", cells)?;
+    let mut sum = Array2::zeros((cells, cells));
+    let mut rows = rows.peekable();
+    while rows.peek().is_some() {
+        let chunk: Vec<f64> = rows.by_ref().take(CHUNK).flatten().collect();
+        let block = Array2::from_shape_vec((chunk.len() / cells.max(1), cells), chunk)
+            .map_err(|e| Error::bug("rows of queries", "one value per cell", e))?;
+        matmech_linalg::add_gram(&mut sum, block.view());
+    }
+    Ok(sum)
 }
 
 #[cfg(test)]

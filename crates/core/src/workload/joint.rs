@@ -6,7 +6,10 @@ use ndarray::Array2;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
-use super::{Family, format_shape};
+use super::count::QueryCount;
+use super::family::Family;
+use super::gram::sum_of_squares;
+use super::shape::format_shape;
 use crate::domain::AxisSet;
 use crate::error::{Error, Result};
 use crate::residual::{Measure, centre_for, contracted};
@@ -123,7 +126,7 @@ impl JointQueries {
     pub fn count(&self) -> usize {
         match &self.rows {
             Rows::Family(family) => match family.count(&self.sizes) {
-                Ok(super::QueryCount::Exact(count)) => usize::try_from(count).unwrap_or(usize::MAX),
+                Ok(QueryCount::Exact(count)) => usize::try_from(count).unwrap_or(usize::MAX),
                 _ => usize::MAX,
             },
             Rows::Matrix(rows) => rows.nrows(),
@@ -220,24 +223,6 @@ impl JointQueries {
             part
         })))
     }
-}
-
-/// Computes `Σ qᵀq` over rows, in chunks.
-///
-/// # Errors
-/// Too many cells for a dense matrix, or rows whose length is not the number of cells.
-pub fn sum_of_squares(cells: usize, rows: impl Iterator<Item = Vec<f64>>) -> Result<Array2<f64>> {
-    const CHUNK: usize = 256;
-    super::check_dense_size("Gram matrix of queries given by rows", cells)?;
-    let mut sum = Array2::zeros((cells, cells));
-    let mut rows = rows.peekable();
-    while rows.peek().is_some() {
-        let chunk: Vec<f64> = rows.by_ref().take(CHUNK).flatten().collect();
-        let block = Array2::from_shape_vec((chunk.len() / cells.max(1), cells), chunk)
-            .map_err(|e| Error::bug("rows of queries", "one value per cell", e))?;
-        matmech_linalg::add_gram(&mut sum, block.view());
-    }
-    Ok(sum)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::*;
 use crate::test_support::gram;
 use approx::assert_abs_diff_eq;
+use ndarray::Array2;
 use proptest::prelude::*;
 
 fn gram_from_rows(workload: &Workload) -> (usize, Array2<f64>) {

@@ -1,8 +1,7 @@
 //! Unions of workloads over the same cells.
 
-use ndarray::Array2;
-
-use super::{Gram, Queries, Workload, check_dense_size, format_shape};
+use super::query_set::{Queries, Workload};
+use super::shape::format_shape;
 use crate::error::{Error, Result};
 
 impl Workload {
@@ -37,25 +36,4 @@ impl Workload {
             format!("union({})", parts.iter().map(Workload::name).collect::<Vec<_>>().join("; "));
         Ok(Workload { name, shape, queries: Queries::Union(parts) })
     }
-}
-
-/// Computes the sum of the parts' Gram matrices. O(parts · cells²). Keeps the marginals if every
-/// part is a workload over marginals.
-pub(super) fn gram(shape: &[usize], parts: &[Workload]) -> Result<Gram> {
-    if let [only] = parts {
-        return only.gram();
-    }
-    let cells: usize = shape.iter().product();
-    check_dense_size("Gram matrix of a union of workloads", cells)?;
-    let grams = parts.iter().map(Workload::gram).collect::<Result<Vec<_>>>()?;
-    let marginals: Option<Vec<_>> =
-        grams.iter().map(|gram| gram.marginals().map(<[_]>::to_vec)).collect();
-    if let Some(terms) = marginals {
-        return Gram::over_marginals(shape, terms.concat());
-    }
-    let mut sum = Array2::zeros((cells, cells));
-    for gram in &grams {
-        sum += &gram.to_dense()?;
-    }
-    Gram::dense(shape, sum)
 }

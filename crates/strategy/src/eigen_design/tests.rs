@@ -1,11 +1,14 @@
 //! Tests of Program 2 against the specification's independent values, its theorems, and bad input.
 
+use super::weighting::WeightingOptions;
 use super::*;
-use crate::by_name;
+use crate::Selection;
 use crate::error::Error;
 use crate::test_support::gram;
-use crate::workload::{GramFactor, Workload};
+use crate::workload::{Gram, GramFactor, Workload};
+use crate::{by_name, svd_bound};
 use approx::assert_relative_eq;
+use matmech_linalg as linalg;
 use ndarray::{Array2, array};
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use ndarray::Array2;
 use num_bigint::{BigInt, BigUint};
 
-use super::Term;
+use super::measurement::Term;
 use crate::IntegerFactor;
 use crate::domain::{AttributeSet, coordinates};
 use crate::error::Result;

@@ -6,8 +6,13 @@ use rand::RngExt;
 use rand_chacha::ChaCha20Rng;
 
 use super::*;
+use crate::domain::AttributeSet;
 use crate::domain::coordinates;
+use crate::privacy::{ExactRho, Neighbours, PrivacyUnit, RationalDeviation};
 use crate::test_support::rng;
+use crate::{IntegerFactor, IntegerStrategy};
+use num_bigint::{BigInt, BigUint};
+use std::sync::Arc;
 
 type Rational = Ratio<BigInt>;
 

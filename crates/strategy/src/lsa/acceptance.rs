@@ -1,7 +1,7 @@
 //! Step 10 of Program 4.1: whether a level is worth its sensitivity.
 
-use super::AcceptedLevel;
 use super::boxes::{BoxQueries, GridBox};
+use super::outcome::AcceptedLevel;
 
 /// Relative tolerance for equal errors.
 const EQUAL: f64 = 1e-12;

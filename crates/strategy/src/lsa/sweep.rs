@@ -1,9 +1,9 @@
 //! Growth of one level: four variants of steps 3 to 9 of Program 4.1 of S1.
 
-use super::Reading;
 use super::inverse::Inverse;
 use super::level::Level;
 use super::profile::Split;
+use super::reading::Reading;
 use super::split_search::best_split;
 use crate::error::Result;
 

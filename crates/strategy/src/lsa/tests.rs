@@ -2,11 +2,13 @@
 //! every candidate.
 
 use super::*;
-use crate::QuerySource;
 use crate::svd_bound;
 use crate::test_support::gram;
 use crate::tests::assert_digits;
+use crate::workload::Gram;
+use crate::{QuerySource, StrategySelector};
 use approx::assert_relative_eq;
+use ndarray::Array2;
 
 fn outcome(text: &str, reading: Reading) -> LsaOutcome {
     run(&gram(text), reading, &LsaOptions::default()).unwrap()

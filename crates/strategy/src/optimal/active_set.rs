@@ -5,10 +5,11 @@
 //! also weights of the whole problem, whose bounds show which cells are missing: those with
 //! `v > t`, which are added.
 
+use super::bounds::Bounds;
 use super::dual::{Dual, Point};
 use super::interior_point;
 use super::newton::Curvature;
-use super::{Bounds, OptimalOptions};
+use super::options::OptimalOptions;
 use crate::error::Result;
 
 /// Cells whose v is below t by more than this multiple of the gap are dropped if they have no

@@ -5,8 +5,9 @@
 //! lowers the lower bound is undone and replaced by a plain step.
 
 use super::anderson::{Anderson, StepLimit};
+use super::bounds::Bounds;
 use super::dual::{Dual, Point};
-use super::{Bounds, OptimalOptions};
+use super::options::OptimalOptions;
 use crate::error::Result;
 
 /// The exponent p of the plain update. Locally stable below 4.

@@ -8,9 +8,10 @@
 
 use ndarray::Array1;
 
+use super::bounds::Bounds;
 use super::dual::{Dual, Point};
 use super::newton::Curvature;
-use super::{Bounds, OptimalOptions};
+use super::options::OptimalOptions;
 use crate::error::Result;
 
 /// Share of the distance to the boundary that a step takes at most.

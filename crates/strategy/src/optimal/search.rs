@@ -1,11 +1,12 @@
 //! The search for the weights with the smallest gap.
 
-use super::dual::{Dual, Point};
+use super::bounds::{Bounds, Proved};
+use super::dual::Dual;
 use super::fixed_point::FixedPoint;
 use super::newton::{self, Curvature};
-use super::{OptimalOptions, Proved, active_set, interior_point};
+use super::options::OptimalOptions;
+use super::{active_set, interior_point};
 use crate::error::{Error, Result};
-use crate::progress::goes_on;
 use crate::{Certificate, Status};
 
 /// Number of fixed-point steps between two checks of the progress.
@@ -13,53 +14,6 @@ const STRIDE: usize = 6;
 
 /// Assumed number of interior-point steps when the costs of the methods are compared.
 const INTERIOR_STEPS: f64 = 10.0;
-
-/// The best bounds so far, and the points that attain them.
-pub(super) struct Bounds {
-    pub lower: f64,
-    /// The weights of the lower bound, one per orbit.
-    pub dual: Vec<f64>,
-    pub upper: Option<Point>,
-    pub evaluations: usize,
-    /// Whether the observer ended the iteration.
-    pub interrupted: bool,
-}
-
-impl Bounds {
-    /// Creates empty bounds.
-    pub fn new() -> Self {
-        Bounds { lower: 0.0, dual: Vec::new(), upper: None, evaluations: 0, interrupted: false }
-    }
-
-    /// Updates the bounds with an evaluated point.
-    pub fn record(&mut self, point: &Point) {
-        self.evaluations += 1;
-        if point.lower_bound() > self.lower {
-            self.lower = point.lower_bound();
-            self.dual.clone_from(&point.mu);
-        }
-        let better =
-            self.upper.as_ref().is_none_or(|best| point.upper_bound() < best.upper_bound());
-        if better && point.upper_bound().is_finite() {
-            self.upper = Some(point.clone());
-        }
-        self.interrupted |=
-            !goes_on(self.evaluations, self.lower, self.upper_bound()) && self.upper.is_some();
-    }
-
-    /// Returns whether the gap is closed or the observer ended the iteration.
-    pub fn ended(&self, options: &OptimalOptions) -> bool {
-        self.gap() <= options.tolerance || self.interrupted
-    }
-
-    pub fn upper_bound(&self) -> f64 {
-        self.upper.as_ref().map_or(f64::INFINITY, Point::upper_bound)
-    }
-
-    pub fn gap(&self) -> f64 {
-        self.upper_bound() / self.lower - 1.0
-    }
-}
 
 /// Solves a dual problem over `cells` cells from a start, and returns the best point with its
 /// certificate.

@@ -1,10 +1,11 @@
 //! Tests against the returned strategies, S3's certified optima, and difficult cases.
 
 use super::*;
-use crate::svd_bound;
 use crate::test_support::gram;
-use crate::workload::{Family, Workload};
+use crate::workload::{Family, Gram, Workload};
+use crate::{Selection, Status, StrategySelector, svd_bound};
 use approx::assert_relative_eq;
+use ndarray::Array2;
 
 fn solve(text: &str) -> (Gram, Selection) {
     let gram = gram(text);

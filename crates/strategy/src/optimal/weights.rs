@@ -3,8 +3,10 @@
 
 use ndarray::{Array2, ArrayView2};
 
+use super::bounds::Proved;
 use super::dual::Dual;
-use super::{Optimal, Proved, certify};
+use super::options::Optimal;
+use super::search::certify;
 use crate::error::Result;
 use crate::symmetry::Reduction;
 use matmech_linalg as linalg;

@@ -2,7 +2,8 @@
 
 use ndarray::{ArrayView2, Axis};
 
-use super::{ORTHOGONAL, Sensitivity, pattern_sensitivity};
+use super::pattern::{ORTHOGONAL, pattern_sensitivity};
+use super::sensitivity_bounds::Sensitivity;
 use crate::error::{Error, Result};
 
 /// The name of the upper bound for strategies with correlated steps of one pattern.

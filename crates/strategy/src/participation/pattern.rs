@@ -2,9 +2,11 @@
 
 use ndarray::{Array1, Array2, ArrayView2};
 
-use super::ORTHOGONAL;
 use crate::error::Result;
 use matmech_linalg as linalg;
+
+/// Off-diagonal entries of X up to this share of `√(X_ss X_tt)` count as zero.
+pub(super) const ORTHOGONAL: f64 = 1e-12;
 
 /// Maximum number of sweeps over the steps.
 const MAX_SWEEPS: usize = 4000;

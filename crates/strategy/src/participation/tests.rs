@@ -1,7 +1,7 @@
 //! Tests against enumerated patterns and sampled contributions.
 
 use approx::assert_relative_eq;
-use ndarray::Array2;
+use ndarray::{Array2, Axis};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 

@@ -1,8 +1,8 @@
 //! The banded inverse square root of the prefix sums.
 
 use super::banded_square_root::positive;
+use super::factorisation::{Factorisation, select_gram, steps};
 use super::toeplitz::{error, of_coefficients, power, series_inverse};
-use super::{Factorisation, select_gram, steps};
 use crate::call::Call;
 use crate::error::Result;
 use crate::workload::Gram;

@@ -1,7 +1,7 @@
 //! The banded square root of the prefix sums.
 
+use super::factorisation::{Factorisation, select_gram, separation_and_count, steps};
 use super::toeplitz::{of_coefficients, square_root};
-use super::{Factorisation, select_gram, separation_and_count, steps};
 use crate::call::Call;
 use crate::error::Result;
 use crate::workload::Gram;

@@ -2,7 +2,7 @@
 
 use ndarray::Array2;
 
-use super::{Factorisation, factor, select_gram, steps};
+use super::factorisation::{Factorisation, factor, select_gram, steps};
 use crate::call::Call;
 use crate::error::Result;
 use crate::noise_cost::NoiseCost;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ndarray::Array2;
 
-use super::{Factorisation, select_gram, steps};
+use super::factorisation::{Factorisation, select_gram, steps};
 use crate::error::Result;
 use crate::noise_cost::NoiseCost;
 use crate::workload::Gram;

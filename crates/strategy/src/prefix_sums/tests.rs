@@ -1,12 +1,27 @@
 //! Tests against dense algebra, brute force and published formulas.
 
+use crate::Selection;
 use approx::{assert_abs_diff_eq, assert_relative_eq};
 use matmech_linalg as linalg;
 use ndarray::Array2;
 
-use super::*;
 use crate::test_support::gram as gram_of;
-use crate::{Certificate, Objective, Request};
+use crate::workload::{Family, Workload};
+use crate::{Certificate, Objective, Problem, Request};
+
+/// The strategies that are for prefix sums only or for repeated participation, by name.
+pub(crate) const NAMES: [&str; 10] = [
+    "toeplitz",
+    "bsr",
+    "bisr",
+    "bandmf",
+    "blt",
+    "circulant",
+    "binary-tree",
+    "recurrence",
+    "chains",
+    "truncated",
+];
 
 /// All strategies of this module.
 const CALLS: [&str; 9] = [

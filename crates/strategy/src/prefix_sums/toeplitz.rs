@@ -2,7 +2,7 @@
 
 use ndarray::Array2;
 
-use super::{Factorisation, factor, select_gram, separation_and_count, steps};
+use super::factorisation::{Factorisation, factor, select_gram, separation_and_count, steps};
 use crate::error::Result;
 use crate::noise_cost::NoiseCost;
 use crate::workload::Gram;

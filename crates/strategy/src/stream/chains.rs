@@ -76,12 +76,6 @@ impl Chains {
             .collect()
     }
 
-    /// Returns the privacy costs of the steps: the diagonal of X, the inverse of the covariance of
-    /// the noise of the steps. O(n·N²) time and O(n·N) memory.
-    pub fn privacy_costs(&self) -> Vec<f64> {
-        cost::privacy_costs(self)
-    }
-
     /// Returns the linear map from the normals to the noise of the steps, n × nN: column `sN + j`
     /// belongs to ξ_sj. O(n²·N).
     pub fn noise_matrix(&self) -> Array2<f64> {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use ndarray::Array2;
 
-use super::{Coefficients, Fitted, Form, StreamOptions};
+use super::fitted::Fitted;
+use super::{Coefficients, Form, StreamOptions};
 use crate::call::Call;
 use crate::error::Result;
 use crate::noise_cost::NoiseCost;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::workload::Workload;
-use crate::{Objective, Request};
+use crate::{Objective, Participation, Problem, Request, StrategySelector};
 use approx::assert_relative_eq;
 use ndarray::Array2;
 

@@ -3,7 +3,7 @@
 use ndarray::Array2;
 
 use super::prefix::Prefix;
-use super::{QueryFamily, Rows};
+use super::query_family::{QueryFamily, Rows};
 use crate::error::Result;
 use crate::workload::{Lanes, QueryCount, Recurrence};
 

@@ -2,7 +2,8 @@
 
 use ndarray::Array2;
 
-use super::{QueryFamily, Rows, by_entries, indicator};
+use super::entries::{by_entries, indicator};
+use super::query_family::{QueryFamily, Rows};
 use crate::error::Result;
 use crate::workload::{Lanes, QueryCount, Recurrence};
 

@@ -2,7 +2,7 @@
 
 use ndarray::Array2;
 
-use super::{QueryFamily, Rows};
+use super::query_family::{QueryFamily, Rows};
 use crate::error::Result;
 use crate::workload::QueryCount;
 

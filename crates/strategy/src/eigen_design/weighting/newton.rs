@@ -13,9 +13,10 @@
 
 use ndarray::{Array1, Array2, Axis};
 
-use super::WeightingOptions;
+use super::multiplicative;
+use super::options::WeightingOptions;
 use super::reduced::{Point, Reduced, Search};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use matmech_linalg::{SpdFactor, lower_gram_of};
 
 /// Minimum starting weight, relative to the mean weight.
@@ -39,7 +40,7 @@ pub(super) fn run(
     search: &mut Search,
     options: &WeightingOptions,
 ) -> Result<()> {
-    super::multiplicative::run(reduced, search, options.tolerance, FIRST_UPDATES);
+    multiplicative::run(reduced, search, options.tolerance, FIRST_UPDATES);
     let mut y = search.dual.clone();
     let mut point = reduced.at(&y);
     // The updates may set the weight of a cell that hardly any query covers to zero, but a step
@@ -57,7 +58,7 @@ pub(super) fn run(
         }
         let system = match System::at(reduced, &y, &z, &point) {
             Ok(system) => system,
-            Err(crate::Error::NotPositiveDefinite { .. }) => return Ok(()),
+            Err(Error::NotPositiveDefinite { .. }) => return Ok(()),
             Err(other) => return Err(other),
         };
         let Some((dy, dz)) = direction(&system, &y, &z, &point)? else { return Ok(()) };

@@ -7,7 +7,7 @@
 
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
-use super::WeightingProblem;
+use super::weighting_problem::WeightingProblem;
 use crate::error::{Error, Result};
 
 /// Relative tolerance for equal entries of B. The certificate is computed from the full B, so it

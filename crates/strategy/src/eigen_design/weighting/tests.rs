@@ -4,9 +4,10 @@ use approx::assert_relative_eq;
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::SupportedConeT::{self, NonnegativeConeT, PowerConeT, SecondOrderConeT};
 use clarabel::solver::{DefaultSettingsBuilder, DefaultSolver, IPSolver, SolverStatus};
-use ndarray::array;
+use ndarray::{Array1, Array2, array};
 
 use super::*;
+use crate::certificate::Status;
 use crate::eigen_design::EigenQueries;
 use crate::test_support::gram;
 

@@ -1,10 +1,14 @@
 //! Tests against the generalization table of the S1 specification, and of invariants.
 
-use super::*;
+use super::two_phases::*;
+use crate::StrategySelector;
+use crate::lsa::{GridBox, LsaOptions};
 use crate::svd_bound;
 use crate::test_support::gram;
 use crate::tests::assert_digits;
+use crate::workload::Gram;
 use approx::assert_relative_eq;
+use ndarray::Array2;
 
 /// Against the specification: errors over the SVD bound.
 #[test]

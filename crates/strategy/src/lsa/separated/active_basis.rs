@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use ndarray::Array2;
 
-use super::super::GridBox;
 use crate::domain::AttributeSet;
+use crate::lsa::boxes::GridBox;
 use matmech_linalg as linalg;
 
 /// The vectors of the domain's orthonormal product basis that some marginal uses.

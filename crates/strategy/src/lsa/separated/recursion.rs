@@ -2,9 +2,13 @@
 
 use ndarray::Array2;
 
-use super::super::{Given, LsaOptions, LsaOutcome, Reading, check_gram, run_dense, run_given};
 use crate::domain::AttributeSet;
 use crate::error::Result;
+use crate::lsa::inverse::check_gram;
+use crate::lsa::options::LsaOptions;
+use crate::lsa::outcome::LsaOutcome;
+use crate::lsa::reading::Reading;
+use crate::lsa::search::{Given, run_dense, run_given};
 use crate::workload::{MarginalGram, projected};
 
 /// Maximum number of levels on a marginal of the recursion.

@@ -2,15 +2,20 @@
 //! the whole domain.
 
 use super::*;
+use crate::domain::AttributeSet;
 use crate::lsa::tests::BruteForce;
 use crate::lsa::{self, Reading};
+use crate::lsa::{BoxQueries, LsaOptions};
 use crate::test_support::{gram, set};
 use crate::tests::assert_digits;
-use crate::workload::{Workload, projected};
-use crate::{QuerySource, svd_bound};
+use crate::workload::{Gram, MarginalGram, Workload, projected};
+use crate::{QuerySource, StrategySelector, svd_bound};
+use crate::{Strategy, StrategyFactor};
 use approx::{assert_abs_diff_eq, assert_relative_eq};
+use matmech_linalg as linalg;
 use matmech_linalg::nonzero_eigenvalues;
 use ndarray::{Array2, Axis, concatenate};
+use std::sync::Arc;
 
 fn separated(gram: &Gram, separation: Separation) -> SeparatedOutcome {
     run(
@@ -364,7 +369,7 @@ fn the_rank_is_that_of_the_marginals_on_domains_of_any_size() {
 fn on_one_attribute_separation_equals_lsa() {
     let gram = gram("range:40");
     let separated = LsaSeparated::default().select(&gram).unwrap();
-    let plain = super::super::Lsa::default().select(&gram).unwrap();
+    let plain = crate::lsa::Lsa::default().select(&gram).unwrap();
     assert_relative_eq!(separated.error, plain.error, max_relative = 1e-9);
     assert_eq!(separated.details[..4], plain.details[..]);
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::workload::Workload;
-use crate::{Request, StrategySelector};
+use crate::{Optimal, Request, Selection, Status, StrategySelector};
 use approx::assert_relative_eq;
 
 fn solved(workload: &str, request: &str) -> (Selection, f64, f64) {

@@ -1,7 +1,9 @@
 //! Tests of newton.
 
-use super::super::{Bounds, OptimalOptions, active_set, fixed_point::FixedPoint, interior_point};
 use super::*;
+use crate::optimal::bounds::Bounds;
+use crate::optimal::fixed_point::FixedPoint;
+use crate::optimal::{OptimalOptions, active_set, interior_point};
 use crate::symmetry::Reduction;
 use crate::workload::Workload;
 use approx::assert_relative_eq;

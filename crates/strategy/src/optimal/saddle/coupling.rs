@@ -5,7 +5,7 @@
 
 use ndarray::{Array1, Array2, ArrayViewMut2, Axis, Slice};
 
-use super::{MovingRows, Spectra, reshaped};
+use super::moving_rows::{MovingRows, Spectra, reshaped};
 use crate::error::{Error, Result};
 use crate::residual::AxisView;
 use matmech_linalg as linalg;

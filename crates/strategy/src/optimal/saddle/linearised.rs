@@ -3,7 +3,7 @@
 use ndarray::{Array1, Array2, Axis, Slice};
 
 use super::coupling::Coupling;
-use super::{MovingRows, PathPoint, Spectra};
+use super::moving_rows::{MovingRows, PathPoint, Spectra};
 use crate::error::{Error, Result};
 use crate::optimal::conjugate_gradients::conjugate_gradients;
 use crate::optimal::newton::{

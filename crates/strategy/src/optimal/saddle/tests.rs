@@ -6,8 +6,10 @@ use rand::RngExt;
 use super::coupling::Coupling;
 use super::*;
 use crate::Optimal;
+use crate::residual::Measure;
 use crate::test_support::rng;
 use crate::workload::{Family, JointQueries};
+use ndarray::{Array1, Array2};
 
 fn measure(n: usize, seed: u64) -> Measure {
     let mut rng = rng(seed);

@@ -1,12 +1,13 @@
 //! Tests against the specification's values, dense decompositions and the dense solver.
 
+use crate::Certificate;
 use ndarray::Array2;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
 use super::*;
 use crate::workload::{Training, Workload};
-use crate::{Optimal, StrategySelector};
+use crate::{Objective, Optimal, OptimalOptions, Participation, Problem, Status, StrategySelector};
 use approx::assert_relative_eq;
 use matmech_linalg as linalg;
 

@@ -4,8 +4,7 @@
 //! logarithms of the weights are interpolated linearly: those of the queries at the ends of the
 //! coarse steps, those of the patterns at their midpoints.
 
-use super::search::Weights;
-use super::step_weights::StepWeights;
+use super::step_weights::{StepWeights, Weights};
 use super::weighted_queries::WeightedQueries;
 use crate::error::Result;
 use crate::workload::{Family, Workload};

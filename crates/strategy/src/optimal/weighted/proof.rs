@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::patterns_of;
+use super::patterns::patterns_of;
 use super::point::Point;
 use super::step_weights::StepWeights;
 use super::weighted_queries::WeightedQueries;

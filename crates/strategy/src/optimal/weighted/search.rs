@@ -3,7 +3,7 @@
 use ndarray::Array2;
 
 use super::point::{Candidate, Point};
-use super::step_weights::StepWeights;
+use super::step_weights::{StepWeights, Weights};
 use super::weighted_queries::WeightedQueries;
 use super::{grids, proof};
 use crate::error::Result;
@@ -133,9 +133,6 @@ pub(super) fn iterate<'a>(
     }
     Ok(search)
 }
-
-/// The weights of queries and of steps.
-pub(super) type Weights = (Vec<f64>, StepWeights);
 
 /// The weights of half the steps.
 pub(super) struct Coarse {

@@ -23,6 +23,9 @@ pub(super) struct StepWeights {
     factors: Vec<Array2<f64>>,
 }
 
+/// The weights of queries and of steps.
+pub(super) type Weights = (Vec<f64>, StepWeights);
+
 impl StepWeights {
     /// Returns the weights for logarithms of the blocks, one after the other.
     ///

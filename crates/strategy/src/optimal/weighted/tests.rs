@@ -1,9 +1,12 @@
 //! Tests against published optima and against the dual vectors.
 
 use super::*;
+use crate::Status;
+use crate::participation::epochs;
 use crate::workload::Workload;
-use crate::{Optimal, Request, StrategySelector};
+use crate::{Certificate, Objective, Optimal, OptimalOptions, Problem, Request, StrategySelector};
 use approx::{assert_abs_diff_eq, assert_relative_eq};
+use ndarray::Array2;
 
 fn optimum(workload: &str, request: &str, tolerance: f64) -> (Certificate, f64) {
     let workload = Workload::parse(workload).unwrap();

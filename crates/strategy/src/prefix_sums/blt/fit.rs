@@ -2,9 +2,9 @@
 
 use std::f64::consts::PI;
 
-use super::super::separation_and_count;
 use super::super::toeplitz::sum_of_columns;
 use crate::error::Result;
+use crate::prefix_sums::factorisation::separation_and_count;
 use crate::{Problem, QuasiNewton, SmoothFunction};
 
 /// Smallest rates of the starts, times the separation.

@@ -1,5 +1,6 @@
 //! Tests against finite differences, random search and dense algebra.
 
+use crate::{Problem, StrategySelector};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 

@@ -15,8 +15,16 @@
 
 use super::Chains;
 
+impl Chains {
+    /// Returns the privacy costs of the steps: the diagonal of X, the inverse of the covariance of
+    /// the noise of the steps. O(n·N²) time and O(n·N) memory.
+    pub fn privacy_costs(&self) -> Vec<f64> {
+        privacy_costs(self)
+    }
+}
+
 /// Returns `X_tt` of every step. O(n·N²) time, O(n·N) memory.
-pub(super) fn privacy_costs(chains: &Chains) -> Vec<f64> {
+fn privacy_costs(chains: &Chains) -> Vec<f64> {
     let (n, count) = chains.phi.dim();
     let (gains, variances) = filter(chains);
     let order = count + 1;

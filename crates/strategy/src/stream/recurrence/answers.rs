@@ -22,7 +22,7 @@
 
 use ndarray::{Array1, Array2, Axis, Slice};
 
-use super::objective::Errors;
+use super::errors::Errors;
 use super::patterns::Blocks;
 use super::semiseparable::Semiseparable;
 

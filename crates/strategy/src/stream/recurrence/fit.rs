@@ -2,14 +2,15 @@
 
 use ndarray::Array2;
 
+use super::coefficients::{Certified, Recurrence};
 use super::columns::Columns;
+use super::errors::Errors;
+use super::gains::factors_and_gains;
 use super::knots::Knots;
-use super::objective::{Errors, Goal, unit_factor};
+use super::objective::{Goal, unit_factor};
 use super::patterns::Blocks;
-use super::{Certified, Recurrence};
 use crate::error::{Error, Result};
 use crate::progress::goes_on;
-use crate::workload::Workload;
 use crate::{Objective, Participation, Problem, QuasiNewton, SmoothFunction, Status};
 
 /// Maximum number of steps: four matrices of 128 MiB.
@@ -153,25 +154,6 @@ pub fn fit_recurrence(
     let mean = variances.iter().sum::<f64>() / n as f64;
     let squared_error = sensitivity.upper * (share * mean + (1.0 - share) * largest);
     Ok(RecurrenceFit { recurrence, status, iterations, squared_error, sensitivity })
-}
-
-/// Returns ρ and a of a workload `y_t = ρ_t y_{t−1} + a_t x_t`.
-///
-/// # Errors
-/// The workload has other queries.
-pub(super) fn factors_and_gains(workload: &Workload) -> Result<(Vec<f64>, Vec<f64>)> {
-    match workload.recurrence().filter(|recurrence| recurrence.answers_queries()) {
-        Some(recurrence) => {
-            let roots = |squares: &[f64]| squares.iter().map(|x| x.sqrt()).collect();
-            Ok((roots(recurrence.squared_factors()), roots(recurrence.squared_gains())))
-        }
-        None => Err(Error::bad_input(
-            "streaming recurrence",
-            "prefix sums over one attribute, with or without decay or learning rates",
-            format!("the workload `{}`", workload.name()),
-            "use e.g. prefix:1024",
-        )),
-    }
 }
 
 /// Returns the rates and the products of input and output weights, as their roots, such that

@@ -11,12 +11,11 @@
 //! The derivative of C₀ through S follows from the transposed linear system, whose solution, with
 //! the derivatives by the costs of the patterns on the diagonal, is the dual matrix M up to scale.
 
-use std::cell::RefCell;
-
 use ndarray::Array2;
 
 use super::answers::Answers;
 use super::columns::Columns;
+use super::errors::Errors;
 use super::gmres;
 use super::patterns::Blocks;
 use super::semiseparable::Semiseparable;
@@ -62,29 +61,7 @@ impl Goal {
     }
 }
 
-/// The workload `y_t = ρ_t y_{t−1} + a_t x_t`, for the patterns of k epochs of b steps.
-#[derive(Debug)]
-pub(super) struct Errors {
-    /// k.
-    pub count: usize,
-    /// b.
-    pub period: usize,
-    /// ρ, with ρ_0 = 0.
-    pub factors: Vec<f64>,
-    /// a.
-    pub gains: Vec<f64>,
-    /// The solutions of the last two linear systems, where the next ones start.
-    pub last: RefCell<(Vec<f64>, Vec<f64>)>,
-}
-
 impl Errors {
-    /// Creates the workload from ρ and a.
-    pub fn new(count: usize, period: usize, factors: Vec<f64>, gains: Vec<f64>) -> Self {
-        let unknowns = count * (count - 1) / 2 * period;
-        let last = RefCell::new((vec![0.0; unknowns], vec![0.0; unknowns]));
-        Errors { count, period, factors, gains, last }
-    }
-
     /// Returns the blocks with given entries above the diagonal.
     fn blocks(&self, above: &[f64], diagonal: f64) -> Blocks {
         Blocks::symmetric(self.count, self.period, above, diagonal)

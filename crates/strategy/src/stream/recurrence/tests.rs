@@ -7,11 +7,13 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
 use super::columns::Columns;
+use super::errors::Errors;
 use super::knots::Knots;
-use super::objective::{Errors, Goal};
+use super::objective::Goal;
 use super::patterns::Blocks;
 use super::*;
 use crate::participation::{self, epochs};
+use crate::workload::Workload;
 use crate::{Objective, Optimal, Participation, Problem, StrategySelector};
 use matmech_linalg as linalg;
 

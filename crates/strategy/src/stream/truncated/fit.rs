@@ -13,7 +13,8 @@ use super::Truncated;
 use crate::error::{Error, Result};
 use crate::optimal::BandedFactor;
 use crate::progress::goes_on;
-use crate::stream::{Coefficients, Fitted};
+use crate::stream::coefficients::Coefficients;
+use crate::stream::fitted::Fitted;
 use crate::{Problem, QuasiNewton, SmoothFunction, Status};
 
 /// Maximum number of steps of a workload.

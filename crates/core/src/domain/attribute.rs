@@ -1,0 +1,55 @@
+//! Attributes, and what holds for lists of them.
+
+use crate::error::{Error, Result};
+
+/// Whether an attribute's values are ordered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AttributeKind {
+    /// Ordered values, for which ranges and prefixes are defined.
+    Numeric,
+    /// Unordered values.
+    Categorical,
+}
+
+/// One attribute: its name, its number of values, and whether they are ordered.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Attribute {
+    /// The name, unique in its domain.
+    pub name: String,
+    /// The number of values.
+    pub size: usize,
+    /// Ordered or not.
+    pub kind: AttributeKind,
+}
+
+/// Returns attributes `A1, A2, …` with the given sizes, all of one kind.
+pub(crate) fn numbered_attributes(sizes: &[usize], kind: AttributeKind) -> Vec<Attribute> {
+    let attribute =
+        |(i, &size): (usize, &usize)| Attribute { name: format!("A{}", i + 1), size, kind };
+    sizes.iter().enumerate().map(attribute).collect()
+}
+
+/// Checks that all sizes are positive and all names are different.
+///
+/// `what` names an attribute, given with its position, in error messages.
+///
+/// # Errors
+/// A size of zero, or a repeated name.
+pub(crate) fn check_attributes(
+    attributes: &[Attribute],
+    what: impl Fn(usize, &Attribute) -> String,
+) -> Result<()> {
+    for (i, attribute) in attributes.iter().enumerate() {
+        let refuse = |expected: &str, found: &str, remedy: &str| {
+            Err(Error::bad_input(what(i, attribute), expected, found, remedy))
+        };
+        if attribute.size == 0 {
+            return refuse("a size of at least 1", "0", "give the number of its values");
+        }
+        if attributes[..i].iter().any(|a| a.name == attribute.name) {
+            return refuse("a name used once", "the name twice", "rename one of the two");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,254 @@
+//! A schema: attributes with their codings.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::coding::{Coder, Coding};
+use super::entry::{self, AttributeEntry};
+use super::text_file::read_text;
+use crate::domain::{
+    Attribute, AttributeKind, AttributeSet, check_attributes, numbered_attributes,
+};
+use crate::error::{Error, Result};
+
+/// The attributes of a table, in order, with their codings.
+///
+/// Unlike a [`Domain`](crate::domain::Domain), a schema may have more than `usize::MAX` cells,
+/// because planners work on marginals.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Schema {
+    attributes: Vec<Attribute>,
+    codings: Vec<Coding>,
+    others: Vec<Option<u32>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SchemaFile {
+    #[serde(default)]
+    attribute: Vec<AttributeEntry>,
+}
+
+impl Schema {
+    /// Creates a schema whose data are coded as cell numbers.
+    ///
+    /// # Errors
+    /// No attribute, more than 128 attributes, an empty or repeated name, or a size of zero.
+    pub fn new(attributes: Vec<Attribute>) -> Result<Self> {
+        let codings = vec![(Coding::Index, None); attributes.len()];
+        Self::with_codings(attributes, codings)
+    }
+
+    /// Creates a schema of attributes `A1, A2, …` with the given sizes, all of one kind.
+    ///
+    /// # Errors
+    /// As [`Schema::new`].
+    pub fn of_sizes(sizes: &[usize], kind: AttributeKind) -> Result<Self> {
+        Self::new(numbered_attributes(sizes, kind))
+    }
+
+    /// Creates a schema of `count` numeric attributes `A1, A2, …` of the same size.
+    ///
+    /// This is `[n]^d` of S3.
+    ///
+    /// # Errors
+    /// As [`Schema::new`].
+    pub fn uniform(size: usize, count: usize) -> Result<Self> {
+        Self::of_sizes(&vec![size; count], AttributeKind::Numeric)
+    }
+
+    fn with_codings(
+        attributes: Vec<Attribute>,
+        codings: Vec<(Coding, Option<u32>)>,
+    ) -> Result<Self> {
+        if attributes.is_empty() || attributes.len() > AttributeSet::CAPACITY {
+            return Err(Error::bad_input(
+                "schema",
+                format!("1 to {} attributes", AttributeSet::CAPACITY),
+                attributes.len().to_string(),
+                "write one [[attribute]] table per attribute, with name, size and kind",
+            ));
+        }
+        let what = |i: usize, a: &Attribute| format!("schema, attribute {} `{}`", i + 1, a.name);
+        if let Some(i) = attributes.iter().position(|a| a.name.is_empty()) {
+            let what = what(i, &attributes[i]);
+            return Err(Error::bad_input(what, "a name", "an empty name", "give `name`"));
+        }
+        check_attributes(&attributes, what)?;
+        let (codings, others) = codings.into_iter().unzip();
+        Ok(Schema { attributes, codings, others })
+    }
+
+    /// Reads a schema from TOML text.
+    ///
+    /// `origin` (the file name) appears in error messages.
+    ///
+    /// # Errors
+    /// Invalid TOML, unknown keys, or an invalid attribute.
+    pub fn from_toml(text: &str, origin: &str) -> Result<Self> {
+        let file: SchemaFile = toml::from_str(text).map_err(|e| {
+            let expected = "a schema: [[attribute]] tables with name, size, kind = \"numeric\" | \
+                            \"categorical\", and optional values = […] or bins = { low, high, \
+                            count }, and other";
+            Error::toml(origin, text, expected, &e)
+        })?;
+        let (mut attributes, mut codings) = (Vec::new(), Vec::new());
+        for entry in file.attribute {
+            codings.push(entry::coding(&entry, origin)?);
+            attributes.push(Attribute { name: entry.name, size: entry.size, kind: entry.kind });
+        }
+        Self::with_codings(attributes, codings).map_err(|e| e.located(origin))
+    }
+
+    /// Reads a schema file.
+    ///
+    /// # Errors
+    /// As [`Schema::from_toml`], or the file cannot be read.
+    pub fn read(path: &Path) -> Result<Self> {
+        Self::from_toml(&read_text(path, "schema file")?, &path.display().to_string())
+    }
+
+    /// Returns the attributes, in order.
+    pub fn attributes(&self) -> &[Attribute] {
+        &self.attributes
+    }
+
+    /// Returns the sizes of all attributes, in order.
+    pub fn sizes(&self) -> Vec<usize> {
+        self.attributes.iter().map(|a| a.size).collect()
+    }
+
+    /// Returns the shape of the marginal on some attributes.
+    ///
+    /// These are the attributes' sizes, in ascending order of position.
+    ///
+    /// # Errors
+    /// An attribute that is not in the schema.
+    pub fn shape_of(&self, attributes: AttributeSet) -> Result<Vec<usize>> {
+        if attributes.end() > self.attributes.len() {
+            return Err(Error::bad_input(
+                format!("marginal on attributes {attributes:?}"),
+                format!("positions below {}", self.attributes.len()),
+                format!("{attributes:?}"),
+                "use positions of the schema",
+            ));
+        }
+        Ok(attributes.select(&self.sizes()))
+    }
+
+    /// Returns the names of some attributes, separated by commas.
+    pub fn names(&self, attributes: AttributeSet) -> String {
+        let name =
+            |p: usize| self.attributes.get(p).map_or_else(|| format!("#{p}"), |a| a.name.clone());
+        attributes.positions().map(name).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Returns the coding of the attribute at a position.
+    pub fn coding(&self, position: usize) -> Option<&Coding> {
+        self.codings.get(position)
+    }
+
+    /// Returns the cell of values outside the attribute at a position, if the schema declares one.
+    pub fn other(&self, position: usize) -> Option<u32> {
+        self.others.get(position).copied().flatten()
+    }
+
+    /// Returns whether every attribute has a cell for values outside it.
+    ///
+    /// Then no record is outside the schema.
+    pub fn has_cells_for_all_values(&self) -> bool {
+        self.others.iter().all(Option::is_some)
+    }
+
+    /// Returns the coder of the attribute at a position.
+    pub fn coder(&self, position: usize) -> Coder<'_> {
+        let attribute = &self.attributes[position];
+        Coder::new(&self.codings[position], attribute.size, attribute.kind)
+    }
+
+    /// Returns the position of the attribute with the given name.
+    ///
+    /// # Errors
+    /// No attribute has this name. The message lists the attributes of the schema.
+    pub fn position(&self, name: &str) -> Result<usize> {
+        self.attributes.iter().position(|a| a.name == name).ok_or_else(|| {
+            let known: Vec<&str> = self.attributes.iter().map(|a| a.name.as_str()).collect();
+            Error::bad_input(
+                format!("attribute `{name}`"),
+                format!("an attribute of the schema: {}", known.join(", ")),
+                format!("`{name}`"),
+                "check the spelling, or add the attribute to the schema",
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::{Bins, ListedValue};
+
+    const GOOD: &str = r#"
+        [[attribute]]
+        name = "age"
+        size = 10
+        kind = "numeric"
+        bins = { low = 0, high = 100, count = 10 }
+        [[attribute]]
+        name = "sex"
+        size = 2
+        kind = "categorical"
+        values = ["f", "m"]
+        [[attribute]]
+        name = "code"
+        size = 3
+        kind = "categorical"
+    "#;
+
+    #[test]
+    fn schemas_are_read_with_their_codings() {
+        let schema = Schema::from_toml(GOOD, "S.toml").unwrap();
+        assert_eq!(schema.attributes().len(), 3);
+        let bins = Bins::new(0i64.into(), 100i64.into(), 10).unwrap();
+        assert_eq!(schema.coding(0), Some(&Coding::Bins(bins)));
+        assert_eq!(
+            schema.coding(1),
+            Some(&Coding::Values(["f", "m"].map(|text| ListedValue::Text(text.into())).to_vec()))
+        );
+        assert_eq!(schema.coding(2), Some(&Coding::Index));
+        assert_eq!(schema.position("code").unwrap(), 2);
+        assert!(schema.position("cod").unwrap_err().to_string().contains("age, sex, code"));
+        assert_eq!(Schema::uniform(40, 50).unwrap().attributes().len(), 50);
+    }
+
+    #[test]
+    fn errors_name_the_file_and_the_key() {
+        for (from, to, part) in [
+            ("size = 10", "size = 0", "age"),
+            ("count = 10", "count = 9", "bins.count"),
+            ("high = 100", "high = -1", "low < high"),
+            ("\"f\", \"m\"", "\"f\", \"f\"", "2 distinct values"),
+            ("\"f\", \"m\"", "\"f\"", "1 values"),
+            ("name = \"sex\"", "name = \"age\"", "twice"),
+            ("name = \"sex\"", "name = \"\"", "name"),
+            ("kind = \"numeric\"", "kind = \"ordinal\"", "ordinal"),
+            ("kind = \"numeric\"", "kind = \"categorical\"", "numeric"),
+            ("size = 2", "size = 2\nsiez = 3", "siez"),
+            ("size = 2", "", "size"),
+        ] {
+            let text = GOOD.replacen(from, to, 1);
+            assert_ne!(text, GOOD);
+            let message = Schema::from_toml(&text, "S.toml").unwrap_err().to_string();
+            assert!(message.contains(part) && message.contains("remedy"), "{to}: {message}");
+        }
+        assert!(Schema::from_toml("", "S.toml").is_err());
+        assert!(Schema::uniform(2, 129).is_err());
+        assert!(
+            Schema::read(Path::new("nowhere.toml"))
+                .unwrap_err()
+                .to_string()
+                .contains("nowhere.toml")
+        );
+    }
+}

@@ -1,0 +1,30 @@
+//! Where schemas are read from.
+
+use super::attribute_codings::Schema;
+use super::text_file::read_text;
+use crate::error::Result;
+
+/// The source of a schema: a TOML file, or its text.
+#[derive(Debug, Clone)]
+pub enum SchemaSource {
+    /// A file.
+    File(std::path::PathBuf),
+    /// A text.
+    Text(String),
+}
+
+impl SchemaSource {
+    /// Returns the schema and its text.
+    ///
+    /// # Errors
+    /// As [`Schema::read`].
+    pub fn read(&self) -> Result<(Schema, String)> {
+        let (text, origin) = match self {
+            SchemaSource::File(path) => {
+                (read_text(path, "schema file")?, path.display().to_string())
+            }
+            SchemaSource::Text(text) => (text.clone(), "schema".to_owned()),
+        };
+        Ok((Schema::from_toml(&text, &origin)?, text))
+    }
+}

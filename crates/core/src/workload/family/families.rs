@@ -1,0 +1,166 @@
+//! The families of the library.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use ndarray::Array2;
+
+use super::query_family::{QueryFamily, Rows};
+use super::{abs, affine, cdf, circular, identity, predicate, prefix, range, total};
+use crate::error::{Error, Result};
+use crate::workload::count::QueryCount;
+use crate::workload::lanes::Lanes;
+use crate::workload::recurrence::Recurrence;
+
+/// A query family. Families with equal names are equal.
+#[derive(Clone, Copy)]
+pub struct Family(&'static dyn QueryFamily);
+
+impl Family {
+    /// One query per cell.
+    pub const IDENTITY: Family = Family(&identity::Identity);
+    /// The sum of all cells.
+    pub const TOTAL: Family = Family(&total::Total);
+    /// `1{j ≤ c}` for c = 0 … n−1.
+    pub const PREFIX: Family = Family(&prefix::Prefix);
+    /// The empirical distribution function: [`Family::PREFIX`] under the name of S2.
+    pub const CDF: Family = Family(&cdf::Cdf);
+    /// `1{s ≤ j ≤ e}` for all s ≤ e.
+    pub const RANGE: Family = Family(&range::Range);
+    /// Ranges that may wrap around: every start with every length 1 … n, so the total occurs n
+    /// times.
+    pub const CIRCULAR: Family = Family(&circular::Circular);
+    /// `1{i + j ≤ c}` for c = 0 … a+b−2, on a pair of attributes.
+    pub const AFFINE: Family = Family(&affine::Affine);
+    /// `1{|i − j| ≤ c}` for c = 0 … max(a,b)−1, on a pair of attributes.
+    pub const ABS: Family = Family(&abs::Abs);
+    /// All 2ⁿ predicates, i.e. all 0/1 queries (S1: AllPredicate). For n > 512 every query is
+    /// scaled by 2^(−n/2), so that total errors fit an f64; ratios are unchanged.
+    pub const PREDICATE: Family = Family(&predicate::Predicate);
+
+    /// All families of the library.
+    pub const ALL: &'static [Family] = &[
+        Self::IDENTITY,
+        Self::TOTAL,
+        Self::PREFIX,
+        Self::CDF,
+        Self::RANGE,
+        Self::CIRCULAR,
+        Self::AFFINE,
+        Self::ABS,
+        Self::PREDICATE,
+    ];
+
+    /// Creates a family outside the library. Its name must be unique.
+    pub const fn of(family: &'static dyn QueryFamily) -> Self {
+        Family(family)
+    }
+
+    /// Returns the family of [`Family::ALL`] with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|family| family.name() == name)
+    }
+
+    /// Returns [`QueryFamily::name`].
+    pub fn name(self) -> &'static str {
+        self.0.name()
+    }
+
+    /// Returns [`QueryFamily::arity`].
+    pub fn arity(self) -> usize {
+        self.0.arity()
+    }
+
+    /// Returns [`QueryFamily::needs_order`].
+    pub fn needs_order(self) -> bool {
+        self.0.needs_order()
+    }
+
+    fn check(self, sizes: &[usize]) -> Result<()> {
+        if sizes.len() != self.arity() || sizes.contains(&0) {
+            return Err(Error::bad_input(
+                format!("family `{}`", self.name()),
+                format!("{} positive size(s)", self.arity()),
+                format!("{sizes:?}"),
+                "give one size per attribute, e.g. range:64 or affine:20x20",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Returns the number of queries.
+    ///
+    /// # Errors
+    /// The sizes do not fit the family.
+    pub fn count(self, sizes: &[usize]) -> Result<QueryCount> {
+        self.check(sizes)?;
+        Ok(self.0.count(sizes))
+    }
+
+    /// Returns the common weight of the queries: 1, except for large [`Family::PREDICATE`]
+    /// workloads.
+    pub fn query_weight(self, sizes: &[usize]) -> f64 {
+        self.0.query_weight(sizes)
+    }
+
+    /// Computes the Gram matrix `WᵀW` in closed form, O(cells²).
+    ///
+    /// # Errors
+    /// The sizes do not fit the family.
+    pub fn gram(self, sizes: &[usize]) -> Result<Array2<f64>> {
+        self.check(sizes)?;
+        Ok(self.0.gram(sizes))
+    }
+
+    /// Iterates over the queries, each over the family's cells, in O(cells) memory.
+    ///
+    /// # Errors
+    /// The sizes do not fit the family, or AllPredicate over more than 30 cells.
+    pub fn rows(self, sizes: &[usize]) -> Result<Rows> {
+        self.check(sizes)?;
+        self.0.rows(sizes)
+    }
+
+    /// Computes [`QueryFamily::answers`].
+    ///
+    /// # Errors
+    /// The sizes do not fit the family, and as [`QueryFamily::answers`].
+    pub fn answers(self, sizes: &[usize], lanes: Lanes<'_>) -> Result<Vec<f64>> {
+        self.check(sizes)?;
+        self.0.answers(sizes, lanes)
+    }
+
+    /// Computes [`QueryFamily::normalised_gram`].
+    ///
+    /// # Errors
+    /// The sizes do not fit the family, and as [`QueryFamily::normalised_gram`].
+    pub fn normalised_gram(self, sizes: &[usize]) -> Result<Array2<f64>> {
+        self.check(sizes)?;
+        self.0.normalised_gram(sizes)
+    }
+
+    /// Computes [`QueryFamily::recurrence`].
+    pub(in crate::workload) fn recurrence(self, sizes: &[usize]) -> Option<Recurrence> {
+        self.0.recurrence(sizes)
+    }
+}
+
+impl PartialEq for Family {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Family {}
+
+impl Hash for Family {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name().hash(state);
+    }
+}
+
+impl fmt::Debug for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

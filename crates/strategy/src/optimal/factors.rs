@@ -1,0 +1,139 @@
+//! The optimum for a Gram matrix, factor by factor.
+
+use std::sync::Arc;
+
+use ndarray::Array2;
+
+use super::dual::Dual;
+use super::dual_vector::DualVector;
+use super::identical_cells::CellClasses;
+use super::options::{Optimal, OptimalOptions};
+use super::proof::{Proof, ProofWeights};
+use super::weighting::{Weighting, orbit_means};
+use crate::error::Result;
+use crate::symmetry::Reduction;
+use crate::workload::{Gram, GramFactor};
+use crate::{Certificate, Selection, Status, StrategyFactor};
+
+/// The optimum of one Kronecker factor.
+struct FactorOptimum {
+    gram: Arc<Array2<f64>>,
+    dual: Arc<Vec<f64>>,
+    /// The weights of the strategy.
+    weights: Arc<Vec<f64>>,
+    certificate: Certificate,
+}
+
+impl Optimal {
+    /// Returns the optimal strategy, and the dual vector that proves its lower bound.
+    ///
+    /// # Errors
+    /// As [`Optimal::select`](crate::StrategySelector::select).
+    pub fn select_with_dual(&self, gram: &Gram) -> Result<(Selection, DualVector)> {
+        self.selected(gram, None)
+    }
+
+    /// Selects a strategy by search, or at the weights of a proof.
+    pub(super) fn selected(
+        &self,
+        gram: &Gram,
+        known: Option<&Proof>,
+    ) -> Result<(Selection, DualVector)> {
+        let factors = gram.factors();
+        let options = OptimalOptions {
+            tolerance: self.options.tolerance / factors.len() as f64,
+            ..self.options
+        };
+        let mut solved: Vec<(&GramFactor, FactorOptimum)> = Vec::new();
+        let (mut strategy, mut dual, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+        let mut total = Certificate {
+            lower_bound: 1.0,
+            upper_bound: 1.0,
+            iterations: 0,
+            status: Status::Converged,
+        };
+        for (k, factor) in factors.iter().enumerate() {
+            let equal = solved
+                .iter()
+                .position(|(f, _)| f.shape == factor.shape && f.matrix == factor.matrix);
+            let index = match equal {
+                Some(index) => index,
+                None => {
+                    let weighting = match known {
+                        Some(proof) => {
+                            Weighting::Known(&proof.dual.cells[k], &proof.strategy().cells[k])
+                        }
+                        None => Weighting::Search(&options),
+                    };
+                    let optimum = solve_factor(factor, &weighting)?;
+                    total.iterations += optimum.certificate.iterations;
+                    solved.push((factor, optimum));
+                    solved.len() - 1
+                }
+            };
+            let optimum = &solved[index].1;
+            total.lower_bound *= optimum.certificate.lower_bound;
+            total.upper_bound *= optimum.certificate.upper_bound;
+            if optimum.certificate.status != Status::Converged {
+                total.status = optimum.certificate.status;
+            }
+            strategy.push(StrategyFactor::from_gram(&factor.shape, optimum.gram.clone()));
+            dual.push(optimum.dual.clone());
+            weights.push(optimum.weights.clone());
+        }
+        let proof =
+            Proof::new(ProofWeights::of_cells(dual.clone()), ProofWeights::of_cells(weights));
+        let selection = self.selection(strategy, total)?;
+        Ok((Selection { proof: Some(proof), ..selection }, DualVector::of_factors(dual)))
+    }
+}
+
+/// Solves one dense factor. O(cells³) per iteration.
+fn solve_factor(factor: &GramFactor, weighting: &Weighting<'_>) -> Result<FactorOptimum> {
+    if let Some(classes) = CellClasses::of(factor.matrix.view()) {
+        return solve_classes(factor, &classes, weighting);
+    }
+    let reduction = Reduction::of(&factor.shape, factor.matrix.view());
+    let dual = Dual::new(&reduction)?;
+    let orbits = &reduction.orbits;
+    let proved = weighting.proved(&dual, dual.uniform(), factor.matrix.nrows(), |weights| {
+        orbit_means(orbits, weights)
+    })?;
+    let gram = reduction.assemble(&dual.strategy_blocks(&reduction, &proved.point));
+    let per_cell =
+        |weights: &[f64]| Arc::new(orbits.orbit_of.iter().map(|&orbit| weights[orbit]).collect());
+    Ok(FactorOptimum {
+        gram: Arc::new(gram),
+        dual: per_cell(&proved.dual),
+        weights: per_cell(&proved.point.mu),
+        certificate: proved.certificate,
+    })
+}
+
+/// Solves one dense factor with identical cells merged, starting from uniform weights on the cells.
+fn solve_classes(
+    factor: &GramFactor,
+    classes: &CellClasses,
+    weighting: &Weighting<'_>,
+) -> Result<FactorOptimum> {
+    let merged = classes.merged(factor.matrix.view());
+    let reduction = Reduction::of(&[merged.nrows()], merged.view());
+    let dual = Dual::new(&reduction)?;
+    let orbits = &reduction.orbits;
+    let start = orbit_means(orbits, &classes.sizes);
+    let proved = weighting.proved(&dual, start, merged.nrows(), |weights| {
+        orbit_means(orbits, &classes.summed(weights))
+    })?;
+    let gram =
+        classes.repeated(&reduction.assemble(&dual.strategy_blocks(&reduction, &proved.point)));
+    let per_cell = |weights: &[f64]| {
+        let classed: Vec<f64> = orbits.orbit_of.iter().map(|&orbit| weights[orbit]).collect();
+        Arc::new(classes.divided(&classed))
+    };
+    Ok(FactorOptimum {
+        gram: Arc::new(gram),
+        dual: per_cell(&proved.dual),
+        weights: per_cell(&proved.point.mu),
+        certificate: proved.certificate,
+    })
+}

@@ -1,0 +1,98 @@
+//! Factorisations of prefix sums, and the selection of their strategies.
+
+use ndarray::Array2;
+
+use crate::error::{Error, Result};
+use crate::noise_cost::NoiseCost;
+use crate::workload::{Family, Gram, Workload, check_dense_size};
+use crate::{Participation, Problem, Selection, Strategy, StrategyFactor, StrategySelector};
+
+/// A factorisation W = BC of the prefix sums.
+#[derive(Debug)]
+pub(super) struct Factorisation {
+    /// C, or X = CᵀC.
+    pub(super) factor: StrategyFactor,
+    /// `‖b_q‖²` of every query.
+    pub(super) variances: Vec<f64>,
+    /// What its noise takes.
+    pub(super) cost: NoiseCost,
+}
+
+impl Factorisation {
+    /// Returns the selection for a problem.
+    pub(super) fn selection(self, name: &str, problem: &Problem<'_>) -> Result<Selection> {
+        let strategy = Strategy::single(name, self.factor);
+        let squared = problem.sensitivity(&strategy)?.squared;
+        let largest = self.variances.iter().copied().fold(0.0, f64::max);
+        let (total, queries) = (self.variances.iter().sum(), self.variances.len() as f64);
+        let error = squared * problem.objective.of(total, largest, queries);
+        let details = self.cost.details();
+        Ok(Selection { strategy, error, certificate: None, proof: None, details })
+    }
+
+    /// Returns the squared errors of the queries at unit privacy cost.
+    pub(super) fn query_errors(self, problem: &Problem<'_>) -> Result<Vec<f64>> {
+        let squared = problem.sensitivity(&Strategy::single("C", self.factor))?.squared;
+        Ok(self.variances.into_iter().map(|variance| squared * variance).collect())
+    }
+}
+
+/// Returns the number of steps of a problem of prefix sums.
+///
+/// # Errors
+/// Another workload, too many steps for a matrix, or a participation that does not fit.
+pub(super) fn steps(name: &str, problem: &Problem<'_>) -> Result<usize> {
+    problem.check()?;
+    let workload = problem.workload;
+    match (workload.families(), workload.shape()) {
+        (Some([(family, _)]), &[steps]) if *family == Family::PREFIX => {
+            check_dense_size(&format!("strategy `{name}`"), steps)?;
+            Ok(steps)
+        }
+        _ => Err(not_prefix(name, &format!("`{}`", workload.name()))),
+    }
+}
+
+/// Returns the error of another workload than prefix sums.
+fn not_prefix(name: &str, found: &str) -> Error {
+    Error::bad_input(
+        format!("strategy `{name}`"),
+        "prefix sums over one attribute",
+        found,
+        "use prefix:N, or another strategy, e.g. optimal",
+    )
+}
+
+/// Selects a strategy of prefix sums for a Gram matrix.
+///
+/// # Errors
+/// The Gram matrix is not that of prefix sums, `G_ij = n − max(i, j)`; or as
+/// [`StrategySelector::select_for`].
+pub(crate) fn select_gram(selector: &dyn StrategySelector, gram: &Gram) -> Result<Selection> {
+    let found = match gram.factors() {
+        [factor] if factor.shape.len() == 1 => {
+            let n = factor.matrix.nrows();
+            let entry = |((i, j), x): ((usize, usize), &f64)| *x == (n - i.max(j)) as f64;
+            factor.matrix.indexed_iter().all(entry).then_some(n)
+        }
+        _ => None,
+    };
+    let Some(n) = found else {
+        return Err(not_prefix(selector.name(), "the Gram matrix of another workload"));
+    };
+    selector.select_for(&Problem::new(&Workload::family(Family::PREFIX, &[n])?))
+}
+
+/// Returns the smallest distance of two steps of one person, and the largest number of them.
+pub(super) fn separation_and_count(steps: usize, participation: Participation) -> (usize, usize) {
+    match participation {
+        Participation::Single => (steps, 1),
+        Participation::Epochs(count) => (steps / count, count),
+        Participation::MinSeparation { separation, count } => (separation, count),
+    }
+}
+
+/// Returns the factor of a matrix C, one row per measurement.
+pub(super) fn factor(queries: Array2<f64>) -> Result<StrategyFactor> {
+    StrategyFactor::from_queries(&[queries.ncols()], queries)
+}

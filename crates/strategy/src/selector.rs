@@ -1,0 +1,74 @@
+//! The trait of the selectors of strategies.
+
+use crate::call::Call;
+use crate::error::{Error, Result};
+use crate::least_squares::least_squares_errors;
+use crate::optimal::Optimal;
+use crate::problem::Problem;
+use crate::selection::Selection;
+use crate::workload::Gram;
+
+/// Selects a strategy for a workload given by its Gram matrix.
+pub trait StrategySelector: std::fmt::Debug + Send + Sync {
+    /// Returns the name used on the command line and in configs.
+    fn name(&self) -> &str;
+
+    /// Returns one line for listings.
+    fn summary(&self) -> &str;
+
+    /// Selects a strategy and computes its error on the workload at unit privacy cost.
+    ///
+    /// # Errors
+    /// The selector does not support the workload, or the workload is too large.
+    fn select(&self, gram: &Gram) -> Result<Selection>;
+
+    /// Selects a strategy for a problem: a workload, an objective and a participation.
+    ///
+    /// By default it is the strategy of [`select`](Self::select), with the error of the problem
+    /// ([`Problem::error`]).
+    ///
+    /// # Errors
+    /// As [`select`](Self::select) and [`Problem::error`].
+    fn select_for(&self, problem: &Problem<'_>) -> Result<Selection> {
+        problem.check()?;
+        let selection = self.select(&problem.workload.gram()?)?;
+        if problem.is_default() {
+            return Ok(selection);
+        }
+        let error = problem.error(&selection.strategy)?;
+        Ok(Selection { error, certificate: None, proof: None, ..selection })
+    }
+
+    /// Returns the squared errors of all queries at unit privacy cost, in the order of the rows.
+    ///
+    /// By default those of least squares with the strategy of [`select_for`](Self::select_for).
+    ///
+    /// # Errors
+    /// As [`select_for`](Self::select_for), or there are too many queries to list.
+    fn query_errors(&self, problem: &Problem<'_>) -> Result<Vec<f64>> {
+        least_squares_errors(problem, &self.select_for(problem)?.strategy)
+    }
+
+    /// Returns the names of the options, as in `eigen-separation(group=16)`; by default none.
+    fn options(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Returns whether the selector takes an operand, as in `eigen-design:wavelet`; by default not.
+    fn takes_operand(&self) -> bool {
+        false
+    }
+
+    /// Returns the certified optimum, if the selector is that.
+    fn as_optimal(&self) -> Option<&Optimal> {
+        None
+    }
+
+    /// Returns the same selector with the options and the operand of a call.
+    ///
+    /// # Errors
+    /// An option or the operand is invalid.
+    fn configured(&self, call: &Call<'_>) -> Result<Box<dyn StrategySelector>> {
+        Err(Error::bug("configuration of a strategy", "a strategy that takes options", call.text()))
+    }
+}

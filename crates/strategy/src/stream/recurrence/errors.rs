@@ -1,0 +1,27 @@
+//! The workload whose errors are fitted.
+
+use std::cell::RefCell;
+
+/// The workload `y_t = ρ_t y_{t−1} + a_t x_t`, for the patterns of k epochs of b steps.
+#[derive(Debug)]
+pub(super) struct Errors {
+    /// k.
+    pub count: usize,
+    /// b.
+    pub period: usize,
+    /// ρ, with ρ_0 = 0.
+    pub factors: Vec<f64>,
+    /// a.
+    pub gains: Vec<f64>,
+    /// The solutions of the last two linear systems, where the next ones start.
+    pub last: RefCell<(Vec<f64>, Vec<f64>)>,
+}
+
+impl Errors {
+    /// Creates the workload from ρ and a.
+    pub fn new(count: usize, period: usize, factors: Vec<f64>, gains: Vec<f64>) -> Self {
+        let unknowns = count * (count - 1) / 2 * period;
+        let last = RefCell::new((vec![0.0; unknowns], vec![0.0; unknowns]));
+        Errors { count, period, factors, gains, last }
+    }
+}
