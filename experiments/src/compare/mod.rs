@@ -8,6 +8,7 @@
 //! ```
 
 mod assemble;
+mod badge;
 mod bands;
 mod deviations;
 mod explained;
