@@ -45,7 +45,7 @@ impl Release {
     ///
     /// # Errors
     /// Invalid options or files, or a budget that is too small. Errors after the budget is reserved
-    /// are [`Error::After`].
+    /// are [`Error::After`](matmech::error::Error::After).
     pub fn run(&self, steps: &dyn Steps) -> Result<ReleaseReport> {
         if self.records.is_some() && self.mechanism.is_none() {
             records::refuse_without_model()?;
