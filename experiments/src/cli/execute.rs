@@ -12,8 +12,8 @@ use crate::registry::Kinds;
 /// Experiments run on the tables of the catalogue.
 ///
 /// # Errors
-/// Returns the error of the first step that failed. [`Error::exit_code`](crate::error::Error::exit_code) is the exit code of the
-/// process.
+/// Returns the error of the first step that failed.
+/// [`Error::exit_code`](crate::error::Error::exit_code) is the exit code of the process.
 pub fn execute(
     arguments: &Arguments,
     kinds: &Kinds,
