@@ -1,9 +1,9 @@
 //! Planners: they choose the measurements for a workload over many attributes (S3).
 //!
-//! A planner takes a [`GroupedWorkload`](crate::workload::GroupedWorkload) and a privacy cost, and returns a [`Plan`]: measurements
-//! of residual subspaces (or marginals) with their shares of the cost, and the exact error of every
-//! query group. Planners do not read data. To add a planner, implement [`Planner`] and add a line
-//! to [`planners`].
+//! A planner takes a [`GroupedWorkload`](crate::workload::GroupedWorkload) and a privacy cost, and
+//! returns a [`Plan`]: measurements of residual subspaces (or marginals) with their shares of the
+//! cost, and the exact error of every query group. Planners do not read data. To add a planner,
+//! implement [`Planner`] and add a line to [`planners`].
 //!
 //! *Cost* for groups over at most k of d attributes with n values each (measured by
 //! `cargo bench --bench planners`):

@@ -60,9 +60,9 @@ pub enum MeasureChoice {
 /// Newton's method follows the central path of the saddle point in measure and dual weights, from
 /// the second start.
 ///
-/// The error is at most that of [`QuerySmasher`](crate::planner::QuerySmasher): the uniform measure is used
-/// if the search finds none better. The class of strategies contains every Kronecker strategy, and
-/// with one attribute every strategy; `docs/reference-measures.md` has the proofs.
+/// The error is at most that of [`QuerySmasher`](crate::planner::QuerySmasher): the uniform measure
+/// is used if the search finds none better. The class of strategies contains every Kronecker
+/// strategy, and with one attribute every strategy; `docs/reference-measures.md` has the proofs.
 /// [`Plan::lower_bound`] is the certificate for the plan's measure, not for all measures.
 ///
 /// *Requirements*: as QuerySmasher. *Cost*: 10–30 evaluations per start, each with one solve and

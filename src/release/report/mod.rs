@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `contents` | what a report contains |
 //! | `fact`, `section` | names with values, and charts with a heading |
-//! | `marginals`, `published_marginal` | the marginals to show: single attributes and the most dependent pairs |
+//! | `marginals`, `published_marginal` | single attributes and the most dependent pairs |
 //! | `chart`, `svg` | bars of one marginal, and their drawing |
 //! | `html` | the page |
 
