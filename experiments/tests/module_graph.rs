@@ -89,7 +89,9 @@ fn modules(src: &Path) -> BTreeMap<Module, Names> {
         if !is_rust || is_test {
             continue;
         }
-        if module.last().is_some_and(|name| name == "mod") || [["lib"], ["main"]].iter().any(|root| module == *root) {
+        if module.last().is_some_and(|name| name == "mod")
+            || [["lib"], ["main"]].iter().any(|root| module == *root)
+        {
             module.pop();
         }
         let mut names = Names::default();
@@ -188,10 +190,12 @@ fn nothing_that_computes_names_what_the_hash_leaves_out() {
         list.split('"').skip(1).step_by(2).map(|part| part.trim_end_matches(".rs")).collect();
     assert!(parts.contains("cli") && parts.contains("pages"), "{parts:?}");
     let modules = modules(&package.join("src"));
-    let is_report = |module: &Module| module.first().is_none_or(|top| parts.contains(&top.as_str()));
+    let is_report =
+        |module: &Module| module.first().is_none_or(|top| parts.contains(&top.as_str()));
     for (module, imported) in imports(&modules).iter().filter(|(module, _)| !is_report(module)) {
         // Items at the root belong to no part; the registry names kinds of figures.
-        let found: Vec<&Module> = imported.iter().filter(|m| !m.is_empty() && is_report(m)).collect();
+        let found: Vec<&Module> =
+            imported.iter().filter(|m| !m.is_empty() && is_report(m)).collect();
         assert!(found.is_empty(), "{module:?} names {found:?}");
     }
 }

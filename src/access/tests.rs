@@ -5,7 +5,7 @@ use crate::data::Records;
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::Error;
 use crate::planner::SubspaceStrategy;
-use crate::privacy::PrivacyCost;
+use crate::privacy::{NoiseStream, PrivacyCost};
 use crate::residual::centre_box;
 use crate::schema::Schema;
 use crate::strategy::StrategyFactor;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::marginal_estimates::MarginalEstimates;
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
 use crate::residual::{cells_summed_out, centre_box, spread_onto, summed, variance_coefficient};
@@ -246,4 +247,15 @@ pub(super) fn outside(gamma: AttributeSet, count: usize) -> Error {
         format!("{gamma:?}"),
         "use attribute positions of the schema",
     )
+}
+
+impl MarginalEstimates for ResidualEstimates {
+    fn marginal(&self, gamma: AttributeSet) -> Result<Vec<f64>> {
+        ResidualEstimates::marginal(self, gamma)
+    }
+
+    /// Returns Σ_{τ⊆γ} ‖c_τ‖₁ over the measured residuals of γ.
+    fn norm_bound(&self, gamma: AttributeSet) -> f64 {
+        gamma.subsets().map(|tau| self.get(tau).map_or(0.0, |estimate| estimate.norm())).sum()
+    }
 }

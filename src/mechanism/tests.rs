@@ -1,10 +1,12 @@
 //! Tests of every registered mechanism.
 
 use super::*;
-use crate::access::PrivateTable;
+use crate::access::{PaidAccess, PrivateTable};
 use crate::data::Records;
+use crate::domain::AttributeSet;
+use crate::error::{Error, Result};
 use crate::test_support::{Forwarding, all_ways, rho, rng};
-use crate::workload::GroupFamily;
+use crate::workload::{Family, GroupFamily, GroupedWorkload, QueryGroup};
 
 fn setting() -> (GroupedWorkload, Records) {
     let workload = all_ways(3, 4, GroupFamily::Product(Family::IDENTITY), &[1, 2]);

@@ -14,7 +14,8 @@
 //! it; a step that lowers V is undone and replaced by a plain step.
 
 use super::decomposition::{Decomposition, ResidualProblem};
-use super::residual_plan::Solutions;
+use super::objective_value::value;
+use super::residual_solutions::Solutions;
 use super::solver::SubspaceSolver;
 use crate::error::Result;
 use crate::strategy::{Anderson, EXPONENT, MAX_STRETCH, Objective, StepLimit, WINDOW, normalised};
@@ -63,20 +64,6 @@ impl GroupWeights {
         let counts: Vec<f64> = workload.groups().iter().map(|g| g.count().as_f64()).collect();
         let weights = search(&mut |weights| errors.at(weights), &counts, objective)?;
         Ok(GroupWeights { weights, solves: errors.solves, iterations: errors.iterations })
-    }
-}
-
-/// Returns the value of an objective for the weighted mean square errors of the groups.
-///
-/// `counts` are the numbers of queries of the groups.
-pub(super) fn value(objective: Objective, errors: &[f64], counts: &[f64]) -> f64 {
-    let max = errors.iter().copied().fold(0.0, f64::max);
-    let weighted: f64 = errors.iter().zip(counts).map(|(e, n)| e * n).sum();
-    let mean = weighted / counts.iter().sum::<f64>();
-    match objective {
-        Objective::Mean => mean,
-        Objective::Max => max,
-        Objective::Balanced(share) => (1.0 - share) * max + share * mean,
     }
 }
 

@@ -1,9 +1,9 @@
 //! Planners: they choose the measurements for a workload over many attributes (S3).
 //!
-//! A planner takes a [`GroupedWorkload`] and a privacy cost, and returns a [`Plan`]: measurements
-//! of residual subspaces (or marginals) with their shares of the cost, and the exact error of every
-//! query group. Planners do not read data. To add a planner, implement [`Planner`] and add a line
-//! to [`planners`].
+//! A planner takes a [`GroupedWorkload`](crate::workload::GroupedWorkload) and a privacy cost, and
+//! returns a [`Plan`]: measurements of residual subspaces (or marginals) with their shares of the
+//! cost, and the exact error of every query group. Planners do not read data. To add a planner,
+//! implement [`Planner`] and add a line to [`planners`].
 //!
 //! *Cost* for groups over at most k of d attributes with n values each (measured by
 //! `cargo bench --bench planners`):
@@ -37,13 +37,16 @@ mod hdmm;
 mod kernel;
 mod minimise;
 mod objective_planner;
+mod objective_value;
 mod of_measurements;
 mod plan;
+mod planner_trait;
 mod query_smasher;
 mod registry;
 mod residual_plan;
 mod residual_planner;
 mod residual_planner_plus;
+mod residual_solutions;
 mod solver;
 mod subspace;
 mod weighted_fourier;
@@ -58,6 +61,7 @@ pub use plan::{
     GroupError, MeasureSearch, MeasureStart, Plan, PlannedMeasurement, Reconstruction,
     SubspaceProof,
 };
+pub use planner_trait::Planner;
 pub use query_smasher::QuerySmasher;
 pub use registry::{by_name, listing, planners, with_flags};
 pub use residual_planner::ResidualPlanner;
@@ -68,56 +72,6 @@ pub use solver::{
 };
 pub use subspace::SubspaceStrategy;
 pub use weighted_fourier::WeightedFourier;
-
-use crate::call::Call;
-use crate::error::{Error, Result};
-use crate::privacy::PrivacyCost;
-use crate::workload::GroupedWorkload;
-
-/// Chooses the measurements for a workload over many attributes.
-pub trait Planner: std::fmt::Debug + Send + Sync {
-    /// Returns the name used on the command line and in configs.
-    fn name(&self) -> &str;
-
-    /// Returns a one-line description for listings.
-    fn summary(&self) -> &str;
-
-    /// Returns the names of the planner's options, as in `anova(measure=uniform)`.
-    ///
-    /// Default: none.
-    fn options(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    /// Returns the same planner with the given options.
-    ///
-    /// # Errors
-    /// Invalid values.
-    fn configured(&self, call: &Call<'_>) -> Result<Box<dyn Planner>> {
-        Err(Error::bug("configuration of a planner", "a planner that takes options", call.text()))
-    }
-
-    /// Returns the files that its options name.
-    ///
-    /// Default: none.
-    fn files(&self) -> Vec<&std::path::Path> {
-        Vec::new()
-    }
-
-    /// Returns whether its plans are strategies for the residual subspaces.
-    ///
-    /// Then the lower bound of QuerySmasher holds for them, because it holds for all such
-    /// strategies.
-    fn over_residual_subspaces(&self) -> bool {
-        false
-    }
-
-    /// Returns a plan that spends the privacy cost β.
-    ///
-    /// # Errors
-    /// The planner cannot answer the workload, or the workload is too large for it.
-    fn plan(&self, workload: &GroupedWorkload, privacy_cost: PrivacyCost) -> Result<Plan>;
-}
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::group_weights;
+use super::objective_value;
 use super::subspace::SubspaceStrategy;
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
@@ -247,7 +247,7 @@ impl Plan {
     pub fn objective_value(&self) -> f64 {
         let errors: Vec<f64> = self.groups.iter().map(GroupError::weighted_mean_square).collect();
         let counts: Vec<f64> = self.groups.iter().map(|g| g.queries.as_f64()).collect();
-        group_weights::value(self.objective, &errors, &counts)
+        objective_value::value(self.objective, &errors, &counts)
     }
 
     /// Returns a certified lower bound on [`Plan::objective_value`], if the planner proves one.

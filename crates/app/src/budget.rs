@@ -42,7 +42,11 @@ impl Budget {
             ))
         };
         if self.epsilon.is_some() != self.delta.is_some() {
-            let found = if self.delta.is_some() { "delta without epsilon" } else { "epsilon without delta" };
+            let found = if self.delta.is_some() {
+                "delta without epsilon"
+            } else {
+                "epsilon without delta"
+            };
             return refuse(found.to_owned());
         }
         let notions = [

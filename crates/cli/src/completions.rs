@@ -1,9 +1,9 @@
 //! `matmech completions`: shell completion scripts.
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
 
-use super::{Arguments, output};
+use super::output;
 
 /// Arguments of `matmech completions`.
 #[derive(Debug, Args)]
@@ -21,8 +21,8 @@ pub(super) struct CompletionsCommand {
 }
 
 impl CompletionsCommand {
-    pub(super) fn run(&self) -> anyhow::Result<()> {
-        let mut command = Arguments::command();
+    /// Prints the script for the command `matmech`.
+    pub(super) fn run(&self, mut command: clap::Command) -> anyhow::Result<()> {
         let name = command.get_name().to_owned();
         // Into memory first: the generator panics if it cannot write, e.g. to a closed pipe.
         let mut script = Vec::new();

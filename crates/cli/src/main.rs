@@ -19,7 +19,7 @@ mod solve;
 mod stream;
 mod target;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Answers workloads of linear queries under differential privacy, with strategies of certified
 /// error.
@@ -108,7 +108,7 @@ fn main() -> std::process::ExitCode {
         Command::CheckData(check) => check.run(),
         Command::Ledger(ledger) => ledger.run(),
         Command::Simulate(simulate) => simulate.run(),
-        Command::Completions(completions) => completions.run(),
+        Command::Completions(completions) => completions.run(Arguments::command()),
     };
     match outcome {
         Ok(()) => std::process::ExitCode::SUCCESS,

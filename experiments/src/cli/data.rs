@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tracing::{info, warn};
 
-use super::say;
+use super::output::say;
 use crate::datasets::{Folders, Found, Manifest, locate, obtain};
 use crate::error::Result;
 

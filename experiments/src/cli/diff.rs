@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::say;
+use super::output::say;
 use crate::difference::between;
 use crate::error::{Error, Result};
 use crate::registry::Kinds;

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::{say, steps};
+use super::output::say;
+use super::steps;
 use crate::error::Result;
 use crate::layout::shown;
 use crate::pages;

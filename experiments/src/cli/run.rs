@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::{report_error, say, steps};
+use super::output::{report_error, say};
+use super::steps;
 use crate::config::{Config, Part, Profile};
 use crate::datasets::Catalogue;
 use crate::engine::{Display, Prepared, RunOptions, Summary, TableOutcome, prepare, run_all};

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tracing::warn;
 
-use super::say;
+use super::output::say;
 use crate::config::{self, Config, Part, Profile};
 use crate::datasets::Catalogue;
 use crate::engine::ExperimentPlan;

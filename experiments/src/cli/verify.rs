@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::{say, steps};
+use super::output::say;
+use super::steps;
 use crate::config::Profile;
 use crate::datasets::Catalogue;
 use crate::error::{Error, Result};

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::html::badge;
+use super::badge::{badge, class};
 use super::index::{self, PaperIndex};
 use super::report::{Counts, KnownKind, Line, Report};
 use super::verdict::Verdict;
@@ -44,7 +44,7 @@ fn bar(counts: &Counts) -> Markup {
     html! {
         div.bar aria-hidden="true" {
             @for verdict in nonzero(counts) {
-                span class=(super::html::class(verdict)) style={ "flex:" (counts.of(verdict)) } {}
+                span class=(class(verdict)) style={ "flex:" (counts.of(verdict)) } {}
             }
         }
     }

@@ -40,7 +40,7 @@ pub struct CompareSpec {
     #[serde(default)]
     pub metric: Option<String>,
     /// Column of the printed value (default `value`).
-    #[serde(default = "super::value_column")]
+    #[serde(default = "super::default_column::value_column")]
     pub value_column: String,
     /// Compared column of our rows (default `value`): `seconds` for the time of a phase that is a
     /// metric.

@@ -34,7 +34,7 @@ pub struct DeriveSpec {
     /// Metric of the rows from which they are computed.
     pub from: String,
     /// Divided column of those rows (default `value`; `seconds` for ratios of times).
-    #[serde(default = "super::value_column")]
+    #[serde(default = "super::default_column::value_column")]
     pub column: String,
     /// Column → allowed values: selects the rows that are divided.
     #[serde(default, rename = "where")]

@@ -5,11 +5,11 @@ use plotters::style::RGBColor;
 use super::axis::Axis;
 use super::canvas::{Align, Canvas, Lettering};
 use super::chart::Chart;
-use super::frame::{Area, Frame, LEADING, em, height};
+use super::frame::{Area, Frame, height};
 use super::kind::{Figure, Sample};
 use super::legend::{Entry, Key};
 use super::marks;
-use super::theme::{GREY, INK, PAPER, lettering};
+use super::theme::{GREY, INK, LEADING, PAPER, em, lettering};
 use crate::error::Result;
 
 const MAJOR: RGBColor = RGBColor(219, 223, 227);

@@ -5,36 +5,14 @@ use super::chart::Chart;
 use super::font::{text_width, wrap};
 use super::form::{Form, XAxis};
 use super::legend::{Entry, legend};
-use super::theme::SIZE;
+use super::theme::{GAP, LEADING, MARGIN, SIZE, em};
 use crate::config::FigureSpec;
 
-/// Text sizes (one em), by purpose.
-pub mod em {
-    /// Title of the figure.
-    pub const TITLE: f64 = 32.0;
-    /// Labels of the axes.
-    pub const LABEL: f64 = 26.0;
-    /// Headings of the panels.
-    pub const HEADING: f64 = 25.0;
-    /// Ticks and categories.
-    pub const TICK: f64 = 23.0;
-    /// The legend.
-    pub const LEGEND: f64 = 24.0;
-    /// Values above bars.
-    pub const VALUE: f64 = 17.0;
-}
-
-/// Distance between lines of text, in em.
-pub const LEADING: f64 = 1.3;
-pub(super) const MARGIN: f64 = 32.0;
 /// Right margin, with space for half a tick label.
 const RIGHT_MARGIN: f64 = 48.0;
 const PANEL_GAP: f64 = 44.0;
 /// Minimum space next to the first and the last mark of a numeric x axis.
 const MIN_PADDING: f64 = 26.0;
-/// Space between related texts.
-pub(super) const GAP: f64 = 12.0;
-
 /// The data area of a panel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Area {

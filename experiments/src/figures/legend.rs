@@ -3,7 +3,7 @@
 use super::chart::{Chart, whiskers};
 use super::font::text_width;
 use super::form::Form;
-use super::frame::{GAP, MARGIN, em};
+use super::theme::{GAP, MARGIN, em};
 use crate::config::FigureSpec;
 
 /// The subject of a legend entry.

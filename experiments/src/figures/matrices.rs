@@ -6,9 +6,9 @@ use super::canvas::{Align, Canvas};
 use super::chart::Panel;
 use super::font::text_width;
 use super::form::{Form, XAxis};
-use super::frame::{Area, Frame, em};
+use super::frame::{Area, Frame};
 use super::kind::{FigureKind, Sample};
-use super::theme::{PAPER, lettering};
+use super::theme::{PAPER, em, lettering};
 use crate::config::FigureSpec;
 use crate::error::{Error, Result};
 

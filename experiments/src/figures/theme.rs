@@ -1,4 +1,4 @@
-//! The common style of figures: size, colours, text.
+//! The common style of figures: size, colours, text, spaces.
 
 use plotters::style::RGBColor;
 
@@ -12,6 +12,30 @@ pub const INK: RGBColor = RGBColor(33, 37, 41);
 pub const GREY: RGBColor = RGBColor(92, 99, 106);
 /// Background colour.
 pub const PAPER: RGBColor = RGBColor(255, 255, 255);
+
+/// The margin of a figure.
+pub(super) const MARGIN: f64 = 32.0;
+/// Space between related texts.
+pub(super) const GAP: f64 = 12.0;
+
+/// Text sizes (one em), by purpose.
+pub mod em {
+    /// Title of the figure.
+    pub const TITLE: f64 = 32.0;
+    /// Labels of the axes.
+    pub const LABEL: f64 = 26.0;
+    /// Headings of the panels.
+    pub const HEADING: f64 = 25.0;
+    /// Ticks and categories.
+    pub const TICK: f64 = 23.0;
+    /// The legend.
+    pub const LEGEND: f64 = 24.0;
+    /// Values above bars.
+    pub const VALUE: f64 = 17.0;
+}
+
+/// Distance between lines of text, in em.
+pub const LEADING: f64 = 1.3;
 
 /// Returns the style of horizontal text in ink.
 #[must_use]

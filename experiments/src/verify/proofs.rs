@@ -7,7 +7,7 @@ use matmech::named_file::relative_to;
 use rayon::prelude::*;
 
 use super::check::{Check, Verified};
-use super::in_short;
+use super::shortened::in_short;
 use crate::columns;
 use crate::config::{Config, Profile};
 use crate::engine::{ExperimentPlan, PlannedCell, read_certificates};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::check::{Check, Verified};
-use super::start;
+use super::shortened::start;
 use crate::datasets::{Catalogue, DataUse};
 use crate::engine::{ExperimentPlan, ProvenanceRecord, built_with};
 use crate::error::Result;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::check::{Check, Verified};
-use super::in_short;
+use super::shortened::in_short;
 use crate::columns;
 use crate::engine::{ExperimentPlan, PlannedCell, ProvenanceRecord};
 use crate::table::Table;

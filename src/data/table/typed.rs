@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use super::memory::OwnedValue;
+use super::owned_value::OwnedValue;
 use crate::error::{Error, Place};
 use crate::schema::{ColumnType, Value};
 

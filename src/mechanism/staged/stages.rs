@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::Staged;
 use super::plan::{Measurable, StagePlan};
 use super::scouts::{ClosureResidual, closure, scouts};
+use super::settings::Staged;
 use super::unbiased::UnbiasedPlan;
 use crate::domain::AttributeSet;
 use crate::error::Result;

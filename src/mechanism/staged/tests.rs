@@ -15,7 +15,7 @@ use crate::estimation::soft_ipf::{LearnedFit, SetEvidence};
 use crate::mechanism::{BatchMarginals, MarginalErrors, by_name};
 use crate::schema::Schema;
 use crate::test_support::{rho, rng, schema};
-use crate::workload::attribute_sets;
+use crate::workload::{GroupedWorkload, attribute_sets};
 
 fn cost(residuals: &[ClosureResidual], list: &[(AttributeSet, f64)]) -> f64 {
     let price = |set| residuals.iter().find(|residual| residual.set == set).unwrap().price;

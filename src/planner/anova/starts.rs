@@ -1,9 +1,8 @@
 //! Starts of the search for a measure, besides the uniform measure.
 
-use ndarray::Array2;
+use ndarray::{Array1, Array2};
 
 use super::classes::Classes;
-use super::measure_of_strategy;
 use crate::error::Result;
 use crate::planner::{Hdmm, HdmmForm, Planner, SubspaceStrategy};
 use crate::privacy::PrivacyCost;
@@ -90,4 +89,13 @@ fn ends(n: usize) -> Vec<f64> {
     (0..n)
         .map(|c| (1.0 + END_WEIGHT * ((c as f64 - middle) / middle.max(0.5)).powi(4)).ln())
         .collect()
+}
+
+/// Returns the measure `ν = X⁻¹1 / (1ᵀX⁻¹1)` of a strategy on one attribute.
+///
+/// For this measure the strategy splits into its total and its residual. Weights may be negative.
+fn measure_of_strategy(covariance: &Array2<f64>) -> Array1<f64> {
+    let sums = covariance.sum_axis(ndarray::Axis(1));
+    let total = sums.sum();
+    sums / total
 }

@@ -4,12 +4,18 @@ use std::sync::Arc;
 
 use approx::assert_relative_eq;
 
+use super::classes::Classes;
+use super::objective::Objective;
 use super::*;
-use crate::planner::QuerySmasher;
-use crate::planner::minimise::{minimise, softmax, through_softmax};
+use crate::error::Result;
+use crate::planner::minimise::{Limits, minimise, reference_measure, softmax, through_softmax};
+use crate::planner::{MeasureStart, Planner, QuerySmasher};
+use crate::privacy::PrivacyCost;
+use crate::residual::{Measure, ReferenceMeasure};
 use crate::schema::Schema;
+use crate::strategy::{Optimal, Status};
 use crate::test_support::{all_ways, schema, set};
-use crate::workload::{Family, GroupFamily, JointQueries, QueryGroup};
+use crate::workload::{Family, GroupFamily, GroupedWorkload, JointQueries, QueryGroup};
 
 /// Errors of 1- and 2-way workloads on [n]^d against independently computed values.
 ///

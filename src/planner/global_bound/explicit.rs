@@ -2,16 +2,19 @@
 
 use ndarray::Array2;
 
-use super::{BoundMethod, GlobalBound};
+use super::bound::{BoundMethod, GlobalBound, ROUNDING};
 use crate::domain::{cell_index, coordinates};
 use crate::error::{Error, Result};
 use crate::strategy::{Optimal, OptimalOptions, Proof, StrategySelector};
 use crate::workload::{Gram, GroupQueries, GroupedWorkload};
 use matmech_linalg as linalg;
 
+/// The maximum number of cells of a domain that is always solved explicitly.
+pub(super) const MAX_CELLS_ALWAYS_EXPLICIT: usize = 1_024;
+
 /// Maximum evaluations of the dual function for large domains.
 ///
-/// Above [`super::MAX_CELLS_ALWAYS_EXPLICIT`] cells, one evaluation takes seconds. The bound holds
+/// Above [`MAX_CELLS_ALWAYS_EXPLICIT`] cells, one evaluation takes seconds. The bound holds
 /// after any number of evaluations.
 const MAX_EVALUATIONS: usize = 40;
 
@@ -60,7 +63,7 @@ pub(super) fn gram(workload: &GroupedWorkload) -> Result<Array2<f64>> {
 pub(super) fn bound(workload: &GroupedWorkload, known: Option<&Proof>) -> Result<GlobalBound> {
     let gram = gram(workload)?;
     let mut options = OptimalOptions::default();
-    if gram.nrows() > super::MAX_CELLS_ALWAYS_EXPLICIT {
+    if gram.nrows() > MAX_CELLS_ALWAYS_EXPLICIT {
         options.max_iterations = MAX_EVALUATIONS;
     }
     let gram = Gram::dense(&workload.schema().sizes(), gram)?;
@@ -72,7 +75,7 @@ pub(super) fn bound(workload: &GroupedWorkload, known: Option<&Proof>) -> Result
         Error::bug("global lower bound", "a certificate of the optimal strategy", "none")
     })?;
     Ok(GlobalBound {
-        total_variance: certificate.lower_bound * (1.0 - super::ROUNDING),
+        total_variance: certificate.lower_bound * (1.0 - ROUNDING),
         quadrature_error: 0.0,
         method: BoundMethod::Explicit,
         weights: None,

@@ -4,13 +4,20 @@ use approx::assert_relative_eq;
 use ndarray::Array2;
 use rand::RngExt;
 
+use super::axis::Axis;
+use super::by_structure::{FINE, by_structure, evaluate};
+use super::structure::{Form, Structure};
 use super::*;
 use crate::domain::coordinates;
+use crate::planner::minimise::reference_measure;
 use crate::planner::{Anova, Planner};
 use crate::privacy::PrivacyCost;
+use crate::residual::ReferenceMeasure;
 use crate::schema::Schema;
 use crate::test_support::{all_ways, rng, schema, set};
-use crate::workload::{Family, GroupFamily, QueryGroup, attribute_sets, groups_of};
+use crate::workload::{
+    Family, GroupFamily, GroupedWorkload, QueryGroup, attribute_sets, groups_of,
+};
 use matmech_linalg as linalg;
 
 fn group(schema: &Schema, positions: &[usize], families: &[Family], weight: f64) -> QueryGroup {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ndarray::Array2;
 
-use super::{Optimum, family_gram, optimum, trace};
+use super::optimum::{Optimum, family_gram, optimum, trace};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::planner::plan::{GroupError, Plan, PlannedMeasurement, Reconstruction, SubspaceProof};

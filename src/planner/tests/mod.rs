@@ -13,9 +13,13 @@ use ndarray::{Array1, Array2, Axis};
 
 use super::*;
 use crate::domain::{AttributeSet, coordinates};
+use crate::error::Result;
+use crate::privacy::PrivacyCost;
 use crate::schema::Schema;
 use crate::test_support::{all_ways, gram, schema, set};
-use crate::workload::{Family, GroupFamily, GroupQueries, JointQueries, QueryGroup};
+use crate::workload::{
+    Family, GroupFamily, GroupQueries, GroupedWorkload, JointQueries, QueryGroup,
+};
 use matmech_linalg as linalg;
 
 const SIZES: [usize; 3] = [3, 2, 4];

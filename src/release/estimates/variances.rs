@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ndarray::{Array2, Axis};
 
-use super::Estimates;
+use super::least_squares::Estimates;
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
 use crate::planner::SubspaceStrategy;

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use same_file::Handle;
 
-use super::LockWait;
 use crate::error::{Error, Result};
 
 /// Maximum size of a ledger: 256 MiB hold half a million runs.
@@ -15,6 +14,22 @@ const MAX_BYTES: u64 = 1 << 28;
 
 /// Time between two attempts to lock.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// How to wait for a ledger that another process has locked.
+#[derive(Debug, Clone, Copy)]
+pub struct LockWait {
+    /// The maximum time to wait.
+    pub limit: Duration,
+    /// Called once if the lock is not free at first.
+    pub notice: fn(&Path, Duration),
+}
+
+impl Default for LockWait {
+    /// Returns a limit of one minute, without notice.
+    fn default() -> Self {
+        LockWait { limit: Duration::from_secs(60), notice: |_, _| () }
+    }
+}
 
 /// When a ledger is used, which determines the state after a failure and its remedy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

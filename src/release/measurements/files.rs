@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use super::REMEDY;
+use super::layout::REMEDY;
 use crate::error::{Error, Result};
 use crate::hash::{Hashed, sha256};
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::REMEDY;
 use super::files::Files;
+use super::layout::REMEDY;
 use crate::error::{Error, Result};
 use crate::matrix_file::{npy_bytes, npy_of_bytes};
 use crate::workload::{GroupedWorkload, Matrices, MatrixSource};

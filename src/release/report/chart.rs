@@ -1,6 +1,6 @@
 //! The bars of one marginal.
 
-use super::marginals::PublishedMarginal;
+use super::published_marginal::PublishedMarginal;
 use crate::schema::{Coding, Schema};
 
 /// Charts of more cells show the largest ones only.

@@ -2,14 +2,22 @@
 
 use std::fmt::Write as _;
 
-use super::{Report, svg};
+use super::contents::Report;
+use super::svg;
 use crate::release::document::{Block, block_to_html, escaped, line_to_html};
 
 /// Colours and layout: light and dark, narrow and wide, and print.
 const STYLE: &str = include_str!("style.css");
 
+impl Report {
+    /// Returns the page.
+    pub fn to_html(&self) -> String {
+        page(self)
+    }
+}
+
 /// Returns the page of a report.
-pub(super) fn page(report: &Report) -> String {
+fn page(report: &Report) -> String {
     let title = escaped(&report.title);
     let mut out = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::Section;
 use super::chart::Chart;
+use super::published_marginal::PublishedMarginal;
+use super::section::Section;
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::Result;
 use crate::residual::summed;
@@ -14,19 +15,6 @@ const PAIRS_SHOWN: usize = 10;
 
 /// Pairs of more cells are not compared.
 const MAX_CELLS: usize = 1 << 20;
-
-/// The published estimates of one marginal.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PublishedMarginal {
-    /// The attributes.
-    pub attributes: AttributeSet,
-    /// The estimates, row-major.
-    pub estimates: Vec<f64>,
-    /// Half the lengths of their 95 % intervals; empty if the estimates have none.
-    pub half_widths: Vec<f64>,
-    /// An error bound of the whole marginal, in words.
-    pub bound: Option<String>,
-}
 
 /// Returns the sets of one and two attributes that some sets contain, without very large ones.
 pub fn candidates(schema: &Schema, sets: impl Iterator<Item = AttributeSet>) -> Vec<AttributeSet> {

@@ -8,6 +8,7 @@
 //! All bounds add one-sided 95 % quantiles of the discrete noise itself. A noisy distance below 0
 //! counts as 0, so that no bound is below the quantile: noise alone does not show a small error.
 
+use super::units::MIN_BITS;
 use crate::access::DistanceQuestion;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
@@ -43,7 +44,7 @@ impl CertificatePlan {
         let count = marginals as f64;
         let cells = if unit.neighbours == Neighbours::AddOrRemoveOneRecord { 1.0 } else { 2.0 };
         let change = cells * f64::from(unit.rows);
-        for bits in super::plan::MIN_BITS..=MAX_BITS {
+        for bits in MIN_BITS..=MAX_BITS {
             let sensitivity = change * f64::from(bits).exp2();
             let deviation = |norm: f64, share: f64| {
                 let square = norm * norm / (2.0 * share * rho.get());

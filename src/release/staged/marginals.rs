@@ -6,6 +6,7 @@ use std::path::Path;
 use super::certificate::{ErrorBounds, distance};
 use super::measurements::StagedMeasurements;
 use super::plan::StagedPlan;
+use super::units::in_units;
 use crate::data::{self, Records};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
@@ -14,16 +15,6 @@ use crate::mechanism::StagedEstimates;
 use crate::release::records::{self, RecordCount, RecordErrors, SyntheticRecords};
 use crate::residual::summed;
 use crate::schema::Schema;
-
-/// Maximum magnitude of a published number in units, so that doubles represent it exactly.
-const MAX_UNITS: f64 = (1u64 << 53) as f64;
-
-/// Rounds values to integer multiples of 2^−bits.
-pub(super) fn in_units(values: &[f64], bits: u32) -> Vec<i64> {
-    let scale = f64::from(bits).exp2();
-    let unit = |value: &f64| (value * scale).round().clamp(-MAX_UNITS, MAX_UNITS) as i64;
-    values.iter().map(unit).collect()
-}
 
 /// The published marginals of a release, and its estimates of all others.
 #[derive(Debug)]

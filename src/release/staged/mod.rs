@@ -17,7 +17,8 @@
 //! | `certificate` | noisy distances of the published marginals, and error bounds |
 //! | `measurements` | files of the noisy integers |
 //! | `marginals` | published marginals: rounded estimates with error bounds |
-//! | `answers`, `statement` | the table of answers, and what was released |
+//! | `units` | published numbers as integers |
+//! | `answers`, `statement`, `released` | the table of answers, and what was released |
 //! | `report` | the page with charts of published marginals |
 
 pub mod answers;
@@ -25,10 +26,12 @@ mod certificate;
 mod marginals;
 mod measurements;
 mod plan;
+mod released;
 mod report;
 mod residuals;
 mod run;
 mod statement;
+mod units;
 
 pub use certificate::{Certificate, ErrorBounds};
 pub use marginals::{PublishedMarginal, StagedMarginals};

@@ -2,6 +2,7 @@
 
 use super::certificate::CertificatePlan;
 use super::residuals::IntegerResiduals;
+use super::units::{MIN_BITS, in_units};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::mechanism::{Staged, StagedEstimates, Stages, sets_of};
@@ -12,9 +13,6 @@ use crate::workload::GroupedWorkload;
 
 /// The share of the budget for the certificate of the error.
 pub const DEFAULT_CERTIFICATE_SHARE: f64 = 0.03;
-
-/// The bits after the binary point of published marginals, unless fine noise needs more.
-pub(super) const MIN_BITS: u32 = 10;
 
 /// The minimum budget of a stage. The noise of smaller ones could exceed 128 bits.
 const MIN_STAGE_RHO: f64 = 1e-20;
@@ -218,9 +216,8 @@ impl StagedPlan {
         estimates: &StagedEstimates,
     ) -> Result<Vec<(AttributeSet, Vec<i64>)>> {
         use crate::estimation::MarginalEstimates;
-        let rounded = |set: &AttributeSet| {
-            Ok((*set, super::marginals::in_units(&estimates.marginal(*set)?, self.bits())))
-        };
+        let rounded =
+            |set: &AttributeSet| Ok((*set, in_units(&estimates.marginal(*set)?, self.bits())));
         self.marginals.iter().map(rounded).collect()
     }
 }

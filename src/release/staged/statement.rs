@@ -4,8 +4,6 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::certificate::ErrorBounds;
-use super::marginals::StagedMarginals;
 use super::plan::StagedPlan;
 use crate::access::IntegerQuestion;
 use crate::error::{Error, Result};
@@ -26,7 +24,7 @@ use crate::schema::Schema;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StagedStatement {
     #[serde(flatten)]
-    protection: Protection,
+    pub(super) protection: Protection,
     mechanism: String,
     settings: Staged,
     /// The share of ρ for the certificate of the error.
@@ -36,15 +34,15 @@ pub struct StagedStatement {
     epsilon: f64,
     queries: String,
     /// Σ of the costs of all questions, rounded up.
-    rho_of_questions: f64,
-    stages: Vec<Stage>,
-    certificate: Option<CertificateStatement>,
+    pub(super) rho_of_questions: f64,
+    pub(super) stages: Vec<Stage>,
+    pub(super) certificate: Option<CertificateStatement>,
     synthetic: Option<SyntheticRecords>,
 }
 
 /// A stage with its questions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Stage {
+pub(super) struct Stage {
     /// The joint ρ of its questions, rounded up.
     rho: f64,
     /// Whether some neighbours attain ρ; otherwise it is an upper bound.
@@ -62,20 +60,21 @@ struct Question {
     answers: usize,
 }
 
+/// The certificate of the error in a statement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct CertificateStatement {
+pub(super) struct CertificateStatement {
     /// ρ of the distances and their sum, rounded up.
-    rho: f64,
-    marginals: usize,
+    pub(super) rho: f64,
+    pub(super) marginals: usize,
     /// Published numbers are multiples of 2^−bits.
-    bits: u32,
-    deviation: String,
-    deviation_of_sum: String,
+    pub(super) bits: u32,
+    pub(super) deviation: String,
+    pub(super) deviation_of_sum: String,
     /// 95 % upper bounds of the mean L1 error of the marginals: in records, and per record.
-    mean_error_bound_95: f64,
-    mean_error_bound_95_per_record: Option<f64>,
+    pub(super) mean_error_bound_95: f64,
+    pub(super) mean_error_bound_95_per_record: Option<f64>,
     /// The largest of the bounds that hold for all marginals together at 95 %.
-    largest_error_bound_95_of_all: f64,
+    pub(super) largest_error_bound_95_of_all: f64,
 }
 
 impl StagedStatement {
@@ -112,40 +111,6 @@ impl StagedStatement {
     pub fn reserved(mut self, ledger: &Path, reservation: &Reservation) -> Self {
         self.protection.reserve(ledger, reservation);
         self
-    }
-
-    /// Returns the statement of a release with all its questions and error bounds.
-    ///
-    /// # Errors
-    /// None for measurements of a release.
-    pub fn released(marginals: &StagedMarginals) -> Result<Self> {
-        let measured = marginals.measured();
-        let mut statement = measured.statement.clone();
-        let unit = statement.protection.unit;
-        let mut sum = ExactRho::zero();
-        statement.stages.clear();
-        for list in &measured.stages {
-            let (stage, cost) = Stage::of(&measured.schema, list, unit)?;
-            sum = sum.plus(&cost);
-            statement.stages.push(stage);
-        }
-        if let (Some(certificate), Some(bounds)) = (&measured.certificate, marginals.bounds()) {
-            let cost = certificate.question().cost(unit)?;
-            sum = sum.plus(&cost);
-            let ErrorBounds { together, mean, mean_per_record, .. } = bounds;
-            statement.certificate = Some(CertificateStatement {
-                rho: cost.to_f64_rounded_up(),
-                marginals: certificate.marginals.len(),
-                bits: certificate.bits,
-                deviation: certificate.each.to_string(),
-                deviation_of_sum: certificate.sum.to_string(),
-                mean_error_bound_95: *mean,
-                mean_error_bound_95_per_record: *mean_per_record,
-                largest_error_bound_95_of_all: together.iter().copied().fold(0.0, f64::max),
-            });
-        }
-        statement.rho_of_questions = sum.to_f64_rounded_up();
-        Ok(statement)
     }
 
     /// Adds synthetic records.
@@ -332,7 +297,11 @@ impl StagedStatement {
 
 impl Stage {
     /// Returns a stage and its exact joint cost.
-    fn of(schema: &Schema, list: &MeasuredList, unit: PrivacyUnit) -> Result<(Self, ExactRho)> {
+    pub(super) fn of(
+        schema: &Schema,
+        list: &MeasuredList,
+        unit: PrivacyUnit,
+    ) -> Result<(Self, ExactRho)> {
         let questions: Vec<IntegerQuestion<'_>> = list.iter().map(|(m, _)| m.question()).collect();
         let joint = IntegerQuestion::joint_cost(&questions, unit)?;
         let question = |(measurement, noisy): &(IntegerMeasurement, Vec<i128>)| {

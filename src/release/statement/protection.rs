@@ -4,7 +4,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Terms, shortest};
+use super::decimals::shortest;
+use super::terms::Terms;
 use crate::data::{OutOfDomain, PersonLimit};
 use crate::privacy::{Neighbours, PrivacyUnit};
 use crate::release::document::{Block, Line, Part, code, strong, text};

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::folder::Folder;
 use super::forecast::{StagedForecast, check_memory};
-use super::{Release, Spending, folder::Folder};
+use super::request::{Release, Spending};
 use crate::steps::{Steps, whole, with_parts};
 use matmech::error::{Error, Result};
 use matmech::mechanism::{self, Staged};

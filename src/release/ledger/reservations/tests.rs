@@ -1,5 +1,7 @@
 //! Tests of the ledger: reservations are spent, invalid ledgers are refused, nothing is overspent.
 
+use std::time::Duration;
+
 use super::*;
 use crate::test_support::rho;
 

@@ -1,0 +1,163 @@
+//! All checks, over all results.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use super::check::{Check, Verified};
+use super::shortened::{in_short, start};
+use super::{proofs, record, rows};
+use crate::config::{Config, Profile};
+use crate::datasets::Catalogue;
+use crate::difference;
+use crate::engine::{Code, ExperimentPlan, ProvenanceRecord};
+use crate::error::Result;
+use crate::experiment::Experiment;
+use crate::hash::sha256_hex;
+use crate::layout::{Results, shown};
+use crate::pages;
+use crate::table::Table;
+
+/// Checks the result table of every config and the folder of results; with `proofs` also their
+/// certificates.
+///
+/// # Errors
+/// A config whose grid is refused, or unreadable data sets or folders. Problems with results are in
+/// [`Verified::findings`].
+pub fn run(
+    root: &Path,
+    configs: &[Config],
+    experiments: &[Box<dyn Experiment>],
+    catalogue: &Catalogue,
+    profile: Profile,
+    proofs: bool,
+) -> Result<Verified> {
+    let mut verified = Verified::default();
+    let mut sources: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut uncommitted = Vec::new();
+    for config in configs {
+        let plan = ExperimentPlan::new(config, experiments, profile)?;
+        let results = Results::new(root, profile);
+        let (file, provenance) =
+            (results.table(&config.experiment), results.provenance(&config.experiment));
+        let Ok(content) = fs::read(&file) else {
+            verified.add(Check::Missing, &config.experiment, format!("no {}", shown(root, &file)));
+            continue;
+        };
+        verified.tables += 1;
+        let record =
+            record_of(&provenance, &shown(root, &provenance), &config.experiment, &mut verified);
+        if let Some(record) = &record {
+            record::check(record, &plan, &sha256_hex(&content), catalogue, &mut verified)?;
+            if record.code.dirty == Some(true) {
+                uncommitted.push(config.experiment.clone());
+            }
+            for source in [&record.code.source].into_iter().chain(&record.other_sources) {
+                sources.entry(source.clone()).or_default().push(config.experiment.clone());
+            }
+        }
+        match Table::read(&file, &shown(root, &file), "run the experiment again") {
+            Ok(table) => rows::check(&table, &plan, record.as_ref(), &mut verified),
+            Err(error) => verified.add(Check::Columns, &config.experiment, error.to_string()),
+        }
+    }
+    if !uncommitted.is_empty() {
+        let tables = in_short(&uncommitted);
+        verified.notes.push(format!(
+            "computed with uncommitted changes, which the hash of the sources includes: {tables}"
+        ));
+    }
+    one_source(&sources, &Code::detect(root).source, &mut verified);
+    orphans(root, configs, profile, &mut verified)?;
+    orphan_figures(root, configs, profile, &mut verified)?;
+    if profile == Profile::Standard {
+        stale_pages(root, configs, &mut verified);
+    }
+    if proofs {
+        proofs::check(root, configs, experiments, profile, &mut verified)?;
+    }
+    Ok(verified)
+}
+
+/// Reads the record of a table, or adds a finding.
+fn record_of(
+    file: &Path,
+    name: &str,
+    experiment: &str,
+    verified: &mut Verified,
+) -> Option<ProvenanceRecord> {
+    let found = match ProvenanceRecord::read(file) {
+        Ok(Some(record)) => return Some(record),
+        Ok(None) => format!("no {name}"),
+        Err(error) => format!("{name}: {error}"),
+    };
+    verified.add(Check::Record, experiment, found);
+    None
+}
+
+/// Checks that the sources of this program, and no others, computed all tables.
+fn one_source(sources: &BTreeMap<String, Vec<String>>, running: &str, verified: &mut Verified) {
+    if sources.len() == 1 && sources.contains_key(running) {
+        return;
+    }
+    for (source, experiments) in sources {
+        let whose = if source == running { " (this program)" } else { "" };
+        verified.add(Check::Source, &format!("{}…{whose}", start(source)), in_short(experiments));
+    }
+}
+
+/// Finds tables without a config.
+fn orphans(
+    root: &Path,
+    configs: &[Config],
+    profile: Profile,
+    verified: &mut Verified,
+) -> Result<()> {
+    let folder = Results::new(root, profile).dir();
+    if !folder.is_dir() {
+        return Ok(());
+    }
+    let known: BTreeSet<String> =
+        configs.iter().map(|config| format!("{}.csv", config.experiment)).collect();
+    for name in
+        difference::tables_below(&folder)?.difference(&known).filter(|name| name.contains('/'))
+    {
+        verified.add(Check::Orphan, name, "no config with this name".to_owned());
+    }
+    Ok(())
+}
+
+/// Finds figures of this profile without a config.
+fn orphan_figures(
+    root: &Path,
+    configs: &[Config],
+    profile: Profile,
+    verified: &mut Verified,
+) -> Result<()> {
+    let folder = Results::new(root, profile).figures();
+    if !folder.is_dir() {
+        return Ok(());
+    }
+    let figures = configs.iter().flat_map(|config| &config.figure);
+    let known: BTreeSet<String> = figures
+        .flat_map(|figure| ["svg", "png"].map(|extension| format!("{}.{extension}", figure.file)))
+        .collect();
+    for name in difference::files_below(&folder, &["svg", "png"])?.difference(&known) {
+        verified.add(
+            Check::OrphanFigure,
+            &format!("{}/{name}", shown(root, &folder)),
+            "no config has this figure".to_owned(),
+        );
+    }
+    Ok(())
+}
+
+/// Checks that the tables of pages agree with the results.
+fn stale_pages(root: &Path, configs: &[Config], verified: &mut Verified) {
+    match pages::stale(root, configs) {
+        Ok(stale) => stale.iter().for_each(|(page, _)| {
+            verified.add(Check::Page, &shown(root, page), "other tables".to_owned());
+        }),
+        Err(error) => verified.add(Check::Page, "pages", error.to_string()),
+    }
+}

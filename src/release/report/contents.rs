@@ -1,0 +1,84 @@
+//! The contents of a report.
+
+use super::fact::Fact;
+use super::marginals::{candidates, sections};
+use super::published_marginal::PublishedMarginal;
+use super::section::Section;
+use crate::domain::AttributeSet;
+use crate::error::Result;
+use crate::release::answers;
+use crate::release::document::Block;
+use crate::release::estimates::Estimates;
+use crate::release::reach::Reach;
+use crate::release::statement::Statement;
+use crate::workload::{Family, GroupedWorkload, QueryGroup};
+
+/// The contents of a report.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// The title.
+    pub title: String,
+    /// The most important facts.
+    pub facts: Vec<Fact>,
+    /// The files of the release, with what they contain.
+    pub files: Vec<Fact>,
+    /// The charts.
+    pub sections: Vec<Section>,
+    /// The statement.
+    pub statement: Vec<Block>,
+}
+
+impl Report {
+    /// Returns the report of unbiased answers.
+    ///
+    /// The marginals are those on one and two attributes of the workload that the measurements
+    /// determine, with the 95 % intervals of single answers.
+    ///
+    /// # Errors
+    /// Queries that cannot be enumerated.
+    pub fn of_unbiased(
+        statement: &Statement,
+        estimates: &Estimates,
+        workload: &GroupedWorkload,
+    ) -> Result<Self> {
+        let schema = workload.schema();
+        let group = |set: AttributeSet| {
+            QueryGroup::product(schema, set, &vec![Family::IDENTITY; set.len()], 1.0)
+        };
+        let mut sets = Vec::new();
+        for set in candidates(schema, workload.groups().iter().map(|g| g.attributes())) {
+            let marginal = GroupedWorkload::new(schema.clone(), vec![group(set)?])?;
+            if estimates.check_answers(&marginal).is_ok() {
+                sets.push(set);
+            }
+        }
+        let reach = Reach::of(1.0).single;
+        let sections = sections(schema, &sets, &mut |attributes| {
+            let answers = answers::of_group(estimates, &group(attributes)?)?;
+            Ok(PublishedMarginal {
+                attributes,
+                estimates: answers.iter().map(|answer| answer.estimate).collect(),
+                half_widths: answers.iter().map(|answer| reach * answer.standard_error).collect(),
+                bound: None,
+            })
+        })?;
+        let mut files = vec![
+            Fact::new(
+                "answers.csv",
+                "every query with its unbiased estimate, standard error and 95 % intervals",
+            ),
+            Fact::new("measurements/", "noisy integers, from which all other files are computed"),
+            Fact::new("statement.json, statement.md", "the statement below"),
+        ];
+        if statement.is_adjusted() {
+            files.push(Fact::new("adjusted.csv", "nonnegative integer answers, biased"));
+        }
+        Ok(Report {
+            title: "Private release".into(),
+            facts: statement.facts(),
+            files,
+            sections,
+            statement: statement.blocks(),
+        })
+    }
+}
