@@ -108,7 +108,7 @@ fn search(
         let step: Vec<f64> = errors.iter().map(|e| EXPONENT * (e / mean).ln()).collect();
         let plain: Vec<f64> = x.iter().zip(&step).map(|(x, s)| x + s).collect();
         let next = match last.take() {
-            Some((previous, plain)) if bound < previous * (1.0 - 1e-13) && history.len() > 1 => {
+            Some((previous, plain)) if bound < previous * (1.0 - 1e-13) && history.kept() > 1 => {
                 history.clear();
                 normalised(plain.len(), |g| plain[g])
             }

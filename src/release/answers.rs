@@ -6,6 +6,7 @@ use std::path::Path;
 use super::estimates::Estimates;
 use super::query_words::QueryWords;
 use super::reach::Reach;
+use super::statement::decimals_of;
 use crate::error::{Error, Result};
 use crate::workload::{GroupQueries, GroupedWorkload, QueryGroup};
 
@@ -69,8 +70,12 @@ pub fn write(
             let (text, cells) = words.of_query(query);
             let (single, all) =
                 (reach.single * standard_error, reach.simultaneous * standard_error);
+            let exact = if standard_error == 0.0 { estimate } else { standard_error };
+            let decimals = decimals_of(exact);
             // Intervals are rounded outwards.
-            let (low, high) = (|x: f64| (x * 1e6).floor() / 1e6, |x: f64| (x * 1e6).ceil() / 1e6);
+            let scale = 10f64.powi(decimals as i32);
+            let low = |x: f64| (x * scale).floor() / scale;
+            let high = |x: f64| (x * scale).ceil() / scale;
             let intervals = [
                 low(estimate - single),
                 high(estimate + single),
@@ -78,7 +83,7 @@ pub fn write(
                 high(estimate + all),
             ];
             let numbers = [estimate, standard_error].into_iter().chain(intervals);
-            let numbers: Vec<String> = numbers.map(|x| format!("{x:.6}")).collect();
+            let numbers: Vec<String> = numbers.map(|x| format!("{x:.decimals$}")).collect();
             let weight = (group.weight() * weight_of(group, query)).to_string();
             let fixed = [attributes.as_str(), group.family(), &text, &cells];
             let fields = fixed

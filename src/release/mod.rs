@@ -50,7 +50,7 @@ pub use measurements::{Inputs, Measurements, Sources};
 pub use reach::Reach;
 pub use rounding::Precision;
 pub use run::run;
-pub use statement::{Statement, Terms, at_most, shortest};
+pub use statement::{Statement, Terms, at_most, decimals_of, in_digits, shortest};
 
 #[cfg(test)]
 mod tests;

@@ -10,6 +10,7 @@ use super::bounds::{at_least_decimals, at_most, at_most_decimals};
 use super::budget::BudgetArguments;
 use super::output;
 use matmech::planner;
+use matmech::release::in_digits;
 use matmech::schema::Schema;
 use matmech::workload::GroupedWorkload;
 use matmech_app::plan::{GroupReport, PlanReport, SearchReport, plan};
@@ -77,7 +78,7 @@ fn print(out: &mut dyn Write, report: &PlanReport) -> std::io::Result<()> {
         report.privacy_cost, report.recomputed_privacy_cost
     )?;
     writeln!(out, "neighbours    {}", report.neighbours)?;
-    writeln!(out, "RMSE          {:.6}", report.rmse)?;
+    writeln!(out, "RMSE          {}", in_digits(report.rmse))?;
     if let Some(bound) = report.lower_bound_rmse {
         let (lower, gap) = (at_least_decimals(bound, 6), at_most(report.rmse / bound - 1.0, 2));
         writeln!(out, "lower bound   {lower}   certified; gap {gap}")?;

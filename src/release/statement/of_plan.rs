@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::decimals::shortest;
+use super::decimals::{at_most, in_digits, shortest};
 use super::protection::Protection;
 use super::terms::Terms;
 use crate::error::Result;
@@ -149,7 +149,7 @@ impl Statement {
         ];
         facts.extend(self.protection.facts());
         facts.push(Fact::new("Queries", self.queries.clone()));
-        facts.push(Fact::new("Root mean square error (weighted)", format!("{:.6}", self.rmse)));
+        facts.push(Fact::new("Root mean square error (weighted)", in_digits(self.rmse)));
         if let Some(objective) = &self.objective {
             let name = format!("Objective of the plan: {}", objective.objective);
             facts.push(Fact::new(&name, objective.in_words()));
@@ -258,12 +258,15 @@ impl Statement {
         [
             strong("Answers."),
             text(format!(
-                " {} queries, root mean square error {:.6} (weighted). Estimates are unbiased and \
-                 standard errors are exact. Intervals extend {:.4} standard errors to each side \
-                 for one query and {:.4} for all queries together. Either kind misses with a \
+                " {} queries, root mean square error {} (weighted). Estimates are unbiased and \
+                 standard errors are exact. Intervals extend {} standard errors to each side \
+                 for one query and {} for all queries together. Either kind misses with a \
                  probability of at most 5 %: a bound for the discrete noise itself, not for a \
                  normal distribution.",
-                self.queries, self.rmse, self.intervals.single, self.intervals.simultaneous
+                self.queries,
+                in_digits(self.rmse),
+                at_most(self.intervals.single, 4),
+                at_most(self.intervals.simultaneous, 4)
             )),
         ]
         .into()

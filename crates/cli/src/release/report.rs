@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use crate::output;
-use matmech::release::{at_most, shortest};
+use matmech::release::{at_most, in_digits, shortest};
 use matmech_app::release::{Group, ReleaseReport, StagedReport, UnbiasedReport};
 
 pub(super) fn print(out: &mut dyn Write, report: &ReleaseReport) -> std::io::Result<()> {
@@ -23,7 +23,8 @@ fn print_unbiased(out: &mut dyn Write, report: &UnbiasedReport) -> std::io::Resu
     writeln!(out, "privacy       epsilon {epsilon} at delta {delta}; rho {rho}")?;
     writeln!(out, "cost          rho {cost}, {attained}")?;
     writeln!(out, "protects      {}", report.unit)?;
-    writeln!(out, "RMSE          {:.6}   exact; estimates are unbiased", report.rmse)?;
+    let rmse = in_digits(report.rmse);
+    writeln!(out, "RMSE          {rmse}   exact; estimates are unbiased")?;
     let excess = report.rounded_variance / report.planned_variance - 1.0;
     writeln!(out, "rounding      {excess:.1e} relative increase of the total variance")?;
     writeln!(

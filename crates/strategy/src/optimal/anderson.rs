@@ -50,7 +50,7 @@ impl Anderson {
     }
 
     /// Returns the number of iterates kept.
-    pub fn len(&self) -> usize {
+    pub fn kept(&self) -> usize {
         self.columns + usize::from(self.newest.is_some())
     }
 
@@ -193,7 +193,7 @@ mod tests {
         for step in 0..8 {
             let f = residual(&x);
             anderson.push(x.clone(), f.clone());
-            assert_eq!(anderson.len(), step + 1);
+            assert_eq!(anderson.kept(), step + 1);
             x = anderson
                 .step(&[1.0; 6])
                 .unwrap_or_else(|| x.iter().zip(&f).map(|(x, f)| x + f).collect());

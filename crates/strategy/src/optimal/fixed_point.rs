@@ -56,7 +56,7 @@ impl FixedPoint {
             }
             if let Some(previous) = self.last.take()
                 && point.lower_bound() < previous.lower_bound() * (1.0 - 1e-13)
-                && self.history.len() > 1
+                && self.history.kept() > 1
             {
                 // The accelerated step overshot: clear the history and take the plain step from the
                 // last good point.

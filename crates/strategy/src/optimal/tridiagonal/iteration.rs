@@ -221,7 +221,7 @@ impl GridProblem<'_> {
             let bounds = self.bounds(&evaluation)?;
             let undo = match last.take() {
                 Some((plain, before, error_before))
-                    if f < before * (1.0 - 2.0 * (error + error_before)) && history.len() > 1 =>
+                    if f < before * (1.0 - 2.0 * (error + error_before)) && history.kept() > 1 =>
                 {
                     Some(plain)
                 }

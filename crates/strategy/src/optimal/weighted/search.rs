@@ -211,7 +211,7 @@ impl Search<'_> {
             }
             let merit = point.merit(queries);
             let undo =
-                last.take_if(|(value, _)| merit < *value * (1.0 - DECREASE) && history.len() > 1);
+                last.take_if(|(value, _)| merit < *value * (1.0 - DECREASE) && history.kept() > 1);
             let next = match undo {
                 Some((_, plain)) => {
                     history.clear();
