@@ -12,9 +12,9 @@
 //!   ([`SeededNoise`](crate::privacy::SeededNoise)) and **not for releases**.
 //! - [`ReleaseTable`] is for releases. It answers only an [`IntegerQuestion`] or a
 //!   [`DistanceQuestion`], computes the cost from the integers of the question, pays first, and
-//!   adds noise of [`ReleaseNoise`](ReleaseNoise), a type that
-//!   takes no random number generator from its caller. It neither selects nor generates questions.
-//!   Later questions may depend on earlier answers: the sum of all costs never exceeds the total.
+//!   adds noise of [`ReleaseNoise`], a type that takes no random number generator from its caller.
+//!   It neither selects nor generates questions. Later questions may depend on earlier answers: the
+//!   sum of all costs never exceeds the total.
 
 mod candidates;
 mod counts;

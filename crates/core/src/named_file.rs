@@ -5,7 +5,7 @@
 //! text:
 //!
 //! ```
-//! use matmech_core::{Workload, named_file};
+//! use matmech_core::{named_file, workload::Workload};
 //! let folder = std::env::temp_dir();
 //! std::fs::write(folder.join("matmech-example.csv"), "1,0\n1,1\n").unwrap();
 //! let text = "matrix:matmech-example.csv";

@@ -2,14 +2,23 @@
 //!
 //! A solver reports every iteration to the observer of its thread, which decides whether it goes
 //! on. A solver that is stopped returns its best iterate, with bounds that hold and
-//! [`Status::Interrupted`](crate::Status::Interrupted).
+//! `Status::Interrupted`.
 //!
 //! ```
-//! use matmech_core::{Optimal, Status, StrategySelector, Workload, progress};
-//! let gram = Workload::parse("range:64")?.gram()?;
-//! let stopped = progress::observed(|step| step.iterations < 3, || Optimal::default().select(&gram))?;
-//! assert_eq!(stopped.certificate.map(|c| c.status), Some(Status::Interrupted));
-//! # Ok::<(), matmech_core::Error>(())
+//! use matmech_core::progress;
+//! // A solver of Newton's method for the square root of 2.
+//! let solve = || {
+//!     let mut upper: f64 = 2.0;
+//!     for step in 1.. {
+//!         upper = (upper + 2.0 / upper) / 2.0;
+//!         if !progress::goes_on(step, 2.0 / upper, upper) {
+//!             break;
+//!         }
+//!     }
+//!     upper
+//! };
+//! let root = progress::observed(|step| step.upper_bound / step.lower_bound > 1.0 + 1e-12, solve);
+//! assert!((root - 2f64.sqrt()).abs() < 1e-12);
 //! ```
 
 use std::cell::RefCell;

@@ -29,7 +29,7 @@ pub struct LedgerEntry {
 /// assert!(matches!(refused, Err(PrivacyError::BudgetExhausted { left: 0.375, .. })));
 /// assert_eq!(budget.spend_rest("marginal on income"), Some(Rho::new(0.375)?));
 /// assert_eq!(budget.remaining(), None);
-/// # Ok::<(), matmech::Error>(())
+/// # Ok::<(), matmech_privacy::PrivacyError>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct ZcdpAccountant {

@@ -17,7 +17,7 @@ use super::rounding::{product_down, product_up, quotient_up, root_up};
 /// let cost = PrivacyCost::new(0.25)?;
 /// assert_eq!(cost.rho().get(), 0.125);
 /// assert_eq!(cost.mu_rounded_up(), 0.5);
-/// # Ok::<(), matmech::Error>(())
+/// # Ok::<(), matmech_privacy::PrivacyError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, serde::Serialize)]
 #[serde(transparent)]

@@ -40,7 +40,7 @@ use crate::decimal::Decimal;
 /// assert!((rho.delta(1.0)? / 1e-9 - 1.0).abs() < 1e-9);
 /// assert!((rho.epsilon_rounded_up(1e-9)? - 1.0).abs() < 1e-9);
 /// assert_eq!(rho.privacy_cost().get(), 2.0 * rho.get());
-/// # Ok::<(), matmech::Error>(())
+/// # Ok::<(), matmech_privacy::PrivacyError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, serde::Serialize)]
 #[serde(transparent)]

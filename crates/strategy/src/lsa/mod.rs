@@ -23,11 +23,11 @@
 //!
 //! ```
 //! use matmech_strategy::lsa::{self, LsaOptions, Reading};
-//! use matmech::workload::Workload;
+//! use matmech_core::workload::Workload;
 //! let gram = Workload::parse("range:64")?.gram()?;
 //! let outcome = lsa::run(&gram, Reading::JointSweep, &LsaOptions::default())?;
 //! assert_eq!(outcome.levels.len(), 16);
-//! # Ok::<(), matmech::Error>(())
+//! # Ok::<(), matmech_core::Error>(())
 //! ```
 //!
 //! [`Gram::to_dense`]: crate::workload::Gram::to_dense

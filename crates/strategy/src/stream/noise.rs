@@ -26,7 +26,7 @@ use advance::{Machine, Normals, StepNormals};
 /// real numbers, does not cover them: an attacker who sees all bits of an output may learn more
 /// than the stated privacy cost. This is usual in private training, where the noise is added to
 /// gradients and models are published in lower precision, but it is no protection like that of
-/// [`release`](crate::release), which adds integer noise only. See SECURITY.md.
+/// a release, which adds integer noise only. See SECURITY.md.
 ///
 /// Whoever knows the key can subtract the noise: keep a seeded generator to experiments, and use
 /// one object for one training run only. A copy of the process, as `fork` makes it, has a copy of

@@ -1,6 +1,6 @@
 //! The certified optimum in linear time, for first-order recurrences.
 //!
-//! If a workload W, or a matrix with its Gram matrix, is a [first-order recurrence][Recurrence]
+//! If a workload W, or a matrix with its Gram matrix, is a [first-order recurrence](crate::workload::Recurrence)
 //! (prefix sums, exponential decay, learning-rate schedules; all ranges), the dual function costs
 //! O(n) per node of a rational approximation with a known error. For weights μ on cells and p on
 //! queries, each with sum 1, let `D_p^½ W D_μ^½ = U S Vᵀ`, `F = tr S`, `e = diag(U S Uᵀ)/p` and
