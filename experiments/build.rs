@@ -18,8 +18,8 @@ const COMPUTING: [&str; 5] =
 /// Parts of this crate that only read results and report on them. Everything else decides values:
 /// experiments and the engine, and no less the data sets (how records are read), the configs (which
 /// cells there are) and the statistics.
-const REPORTING: [&str; 8] =
-    ["cli", "compare", "figures", "main.rs", "pages", "pages.rs", "printed.rs", "verify"];
+const REPORTING: [&str; 7] =
+    ["cli", "compare", "figures", "main.rs", "pages", "pages.rs", "verify"];
 
 fn main() -> io::Result<()> {
     let root = Path::new("..");

@@ -193,7 +193,10 @@ fn nothing_that_computes_names_what_the_hash_leaves_out() {
     let is_report =
         |module: &Module| module.first().is_none_or(|top| parts.contains(&top.as_str()));
     for (module, imported) in imports(&modules).iter().filter(|(module, _)| !is_report(module)) {
-        // Items at the root belong to no part; the registry names kinds of figures.
+        // The registry lists kinds of figures too.
+        if module.first().is_some_and(|top| top == "registry") {
+            continue;
+        }
         let found: Vec<&Module> =
             imported.iter().filter(|m| !m.is_empty() && is_report(m)).collect();
         assert!(found.is_empty(), "{module:?} names {found:?}");

@@ -183,7 +183,9 @@ fn steps_without_a_learning_rate_cost_nothing() {
                 let problem = Problem { workload: &workload, objective, participation };
                 let fit = Stream::fit(&problem, form, 4, &StreamOptions::default()).unwrap();
                 let excess = fit.excess();
-                let most = if form == Form::Truncated { 0.08 } else { 0.02 };
+                // Small fits for the largest error are less close.
+                let is_mean = objective == Objective::Mean;
+                let most = if form == Form::Recurrence && is_mean { 0.02 } else { 0.08 };
                 assert!((-1e-9..most).contains(&excess), "{participation} {form:?}: {excess}");
                 // The error with dense matrices.
                 let strategy = fit.coefficients.strategy_matrix().unwrap();
