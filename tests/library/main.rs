@@ -13,6 +13,7 @@ mod examples;
 mod extending;
 #[cfg(feature = "lapack")]
 mod lapack_cross_check;
+mod mutations;
 mod python;
 mod reference_measures;
 mod s3_tables;

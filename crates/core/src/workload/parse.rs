@@ -226,6 +226,9 @@ fn parse_matrix(text: &str, path: &str, call: &Call<'_>) -> Result<Workload> {
     Workload::explicit(&shape, rows)
 }
 
+/// Maximum number of steps of `decay` and `momentum`, whose rates are stored.
+const MAX_STEPS: usize = 1 << 26;
+
 /// Parses `decay(rate=0.99):1024` and `momentum(rate=0.9):128`.
 fn parse_training(text: &str, sizes: &str, call: &Call<'_>) -> Result<Workload> {
     call.allow(&["rate"])?;
@@ -234,6 +237,15 @@ fn parse_training(text: &str, sizes: &str, call: &Call<'_>) -> Result<Workload> 
     };
     let rate = call.required("rate")?;
     let (momentum, decay) = if call.name() == "decay" { (0.0, rate) } else { (rate, 1.0) };
+    if steps > MAX_STEPS {
+        return Err(Error::too_large(
+            format!("workload `{text}`"),
+            "steps",
+            MAX_STEPS as f64,
+            steps as f64,
+            "use fewer steps",
+        ));
+    }
     Ok(Workload::training(Training::new(vec![1.0; steps], momentum, decay)?))
 }
 

@@ -80,6 +80,14 @@ fn an_invalid_output_name_costs_nothing() {
         assert!(!here.join("R.partial").exists());
     }
     assert_eq!(ledger(here)["reservations"], 0);
+    // Other spellings of a name that does not exist are that name.
+    for (out, name) in [("S/", "S"), ("T/.", "T"), ("./U//", "U")] {
+        release(here, out, &[]).success();
+        assert!(here.join(name).join("statement.json").exists(), "{out}");
+        assert!(!here.join(format!("{name}.partial")).exists(), "{out}");
+    }
+    let show = ledger(here);
+    assert_eq!((&show["reservations"], &show["unsettled"]), (&3.into(), &0.into()));
 }
 
 /// A file that this user may not read. A superuser may read every file, so the test then runs as
