@@ -73,7 +73,7 @@ class Readme(unittest.TestCase):
             (10, {0: 0.004, 1: 0.01}),
             (100, {0: 0.004, 1: 0.01}),
         ]:
-            row = self.number(rf"\| {epsilon} \| ([0-9.]+ \| [^\n]+) \|\n").split(" | ")
+            row = self.number(rf"\| {epsilon} \| ([0-9.]+ ± [^\n]+) \|\n").split(" | ")
             for column, tolerance in tolerances.items():
                 mechanism = {0: "residual-planner", 1: "aim-grem", 5: "staged"}[column]
                 found = matmech.simulate(
