@@ -6,7 +6,7 @@ use std::process::Command;
 
 use experiments::columns::VALUE;
 
-use crate::toy::Project;
+use crate::engine::toy::Project;
 
 const CONFIG: &str = r#"
 experiment = "s4/loans"

@@ -1,12 +1,5 @@
 //! Tests of the archive: it is determined by the commit, and its metadata is valid.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "tests stop at the first failure"
-)]
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -4,7 +4,7 @@ use experiments::config::{self, Profile};
 use experiments::engine::{Display, ExperimentPlan, RunOptions, TableOutcome, prepare, run_all};
 use serde_json::Value;
 
-use crate::toy::{CONFIG, Project, Toy, jobs, only};
+use crate::engine::toy::{CONFIG, Project, Toy, jobs, only};
 
 const TABLE: &str = "results/toy/one.csv";
 

@@ -5,7 +5,7 @@ use std::fs;
 use experiments::config::Profile;
 use experiments::error::{Error, FileRole};
 
-use crate::root::{COMPARE, REFERENCE, Root};
+use crate::compare::root::{COMPARE, REFERENCE, Root};
 
 #[test]
 fn missing_files_are_reported_together_with_the_command() {

@@ -3,7 +3,7 @@
 use experiments::compare::verdict::Verdict;
 use experiments::config::Profile;
 
-use crate::root::{RESULTS, Root, line, titles};
+use crate::compare::root::{RESULTS, Root, line, titles};
 
 #[test]
 fn markdown_has_rows_links_and_values_that_are_not_compared() {

@@ -1,8 +1,6 @@
 //! Tests of panels in rows, of marks on top of others, and of figures that take keys of others.
 
 // Clippy's exception for tests does not cover functions that tests share.
-#![allow(clippy::unwrap_used)]
-
 use std::fs;
 use std::path::Path;
 

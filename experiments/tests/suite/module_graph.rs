@@ -1,8 +1,6 @@
 //! The graph of imports between the files of each crate has no circle. Between crates the compiler
 //! checks that.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

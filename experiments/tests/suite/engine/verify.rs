@@ -12,7 +12,7 @@ use experiments::hash::sha256_hex;
 use experiments::verify::{self, Check, Verified};
 use serde_json::Value;
 
-use crate::toy::{Project, Toy, jobs};
+use crate::engine::toy::{Project, Toy, jobs};
 
 const TABLE: &str = "results/toy/one.csv";
 const RECORD: &str = "results/toy/one.provenance.json";

@@ -1,13 +1,6 @@
 //! Tests of the engine through its public interface: runs, resuming, damage, refusals, data sets
 //! and the command.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test stops at the first error"
-)]
-
 mod binary;
 mod command;
 mod data;

@@ -3,7 +3,7 @@
 use experiments::compare::verdict::Verdict;
 use experiments::config::Profile;
 
-use crate::root::{
+use crate::compare::root::{
     CLAIMS, COMPARE, DEVIATIONS, EXPLANATIONS, REFERENCE, RESULTS, Root, line, titles,
 };
 

@@ -9,7 +9,7 @@ use experiments::registry;
 use experiments::verify::{self, Check, Verified};
 use matmech::matrix_file::{NpzArray, npz_arrays, npz_bytes};
 
-use crate::toy::{Project, finish, jobs};
+use crate::engine::toy::{Project, finish, jobs};
 
 /// One config per kind of certificate: id and lines after the header.
 const CONFIGS: [(&str, &str); 6] = [

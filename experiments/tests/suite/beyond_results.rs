@@ -1,7 +1,5 @@
 //! Tests of the committed results beyond the papers: proved relations and the tables in docs/.
 
-#![allow(clippy::unwrap_used, reason = "tests stop at the first failure")]
-
 use std::collections::BTreeMap;
 use std::path::Path;
 

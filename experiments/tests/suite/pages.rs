@@ -1,7 +1,5 @@
 //! The tables of pages are those of the committed results, and their commands are commands.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

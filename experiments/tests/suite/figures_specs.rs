@@ -1,8 +1,6 @@
 //! Checks of `[[compare]]` and `[[figure]]` tables.
 
 // Clippy's exception for tests does not cover functions that tests share.
-#![allow(clippy::unwrap_used)]
-
 use std::path::Path;
 
 use experiments::config::{Config, parse};

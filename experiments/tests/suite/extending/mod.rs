@@ -1,8 +1,6 @@
 //! The examples of `docs/extending.md`: an external kind of experiment and an external kind of
 //! figure, run by the commands of `reproduce`.
 
-#![allow(clippy::unwrap_used, reason = "tests stop at the first failure")]
-
 mod dots;
 mod identity_errors;
 

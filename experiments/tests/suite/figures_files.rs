@@ -1,8 +1,6 @@
 //! Tests of drawn figures: reproducible bytes, refused inputs and contents of the drawings.
 
 // Clippy's exception for tests does not cover functions that tests share.
-#![allow(clippy::unwrap_used)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

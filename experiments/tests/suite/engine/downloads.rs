@@ -9,9 +9,9 @@ use experiments::hash::sha256_hex;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
-use crate::data::{CONTENT, Setup, manifest_text, setup};
-use crate::downloader;
-use crate::toy::Project;
+use crate::engine::data::{CONTENT, Setup, manifest_text, setup};
+use crate::engine::downloader;
+use crate::engine::toy::Project;
 
 /// Returns `reproduce … --root ROOT` without user data.
 fn reproduce(root: &Path, words: &[&str]) -> assert_cmd::Command {

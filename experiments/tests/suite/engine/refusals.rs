@@ -5,7 +5,7 @@ use experiments::config::{self, Profile};
 use experiments::engine::ExperimentPlan;
 use experiments::error::Error;
 
-use crate::toy::{CONFIG, Project, Toy};
+use crate::engine::toy::{CONFIG, Project, Toy};
 
 /// Loads and plans `toy/one` with `from` replaced by `to`.
 fn refused(from: &str, to: &str) -> String {

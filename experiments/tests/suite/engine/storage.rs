@@ -5,7 +5,7 @@ use std::fs;
 use experiments::engine::{RunOptions, TableOutcome};
 use experiments::error::{Error, FileRole};
 
-use crate::toy::{Project, Toy, finish, jobs, only};
+use crate::engine::toy::{Project, Toy, finish, jobs, only};
 
 #[test]
 fn damaged_cell_stops_the_run_before_it_starts_and_can_be_replaced() {

@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::toy::Project;
+use crate::engine::toy::Project;
 
 const CELLS: usize = 24;
 

@@ -15,7 +15,7 @@ use experiments::registry::{self, Kinds};
 use rand_chacha::ChaCha20Rng;
 use serde_json::{Value, json};
 
-use crate::toy::Project;
+use crate::engine::toy::Project;
 
 const CONFIG: &str = "experiment = 'count/one'\nkind = 'count'\ntitle = 'Counts'\n\
                       reproduces = 'Nothing, Table 1'\n\

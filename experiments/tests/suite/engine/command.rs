@@ -8,7 +8,7 @@ use experiments::engine::Display;
 use experiments::error::Result;
 use predicates::str::contains;
 
-use crate::toy::{Project, Toy};
+use crate::engine::toy::{Project, Toy};
 
 /// Runs a command line in the project, with the toy kind.
 fn run(project: &Project, toy: &Toy, words: &[&str]) -> Result<()> {
