@@ -1,9 +1,9 @@
 //! The noisy integers of a staged release, and all that is needed to compute answers from them.
 //!
-//! A folder with `schema.toml`, `statement.json` and the matrices of the workload; one folder per stage with `strategies.json`
-//! and `noisy.csv`; and `certificate/` with the published marginals and their noisy distances.
-//! Every folder has checksums, which are written last: it is complete if it has them. An
-//! interrupted run leaves a valid release of the complete stages.
+//! A folder with `schema.toml`, `statement.json` and the matrices of the workload; one folder per
+//! stage with `strategies.json` and `noisy.csv`; and `certificate/` with the published marginals and
+//! their noisy distances. Every folder has checksums, which are written last: it is complete if it
+//! has them. An interrupted run leaves a valid release of the complete stages.
 
 use std::io::Write;
 use std::path::Path;

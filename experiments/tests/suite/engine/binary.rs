@@ -105,7 +105,7 @@ fn interrupted_run_resumes_and_jobs_change_no_bit() {
     }
 }
 
-/// Files of a config are beside it, wherever the program runs, and a change of their contents is a
+/// Files of a config are in its folder, wherever the program runs, and a change of their contents is a
 /// change of the inputs.
 #[test]
 fn cells_are_recomputed_when_a_file_that_they_name_changes() {
