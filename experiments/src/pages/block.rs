@@ -268,7 +268,7 @@ impl Block {
         if column.standard_error
             && let Some(error) = standard_error(table, *row, &column.column)
         {
-            text += &format!(" ± {}", column.format.written(error, &error.to_string()));
+            text += &format!(" ± {}", column.format.of_error(error));
         }
         let label = column.label.as_ref().map(|label| format!(" ({})", table.field(label, *row)));
         Ok(Some(text + &label.unwrap_or_default()))
@@ -285,6 +285,17 @@ fn standard_error(table: &Table, row: usize, column: &str) -> Option<f64> {
 }
 
 impl Format {
+    /// Writes a standard error, with at least one digit that is not 0.
+    fn of_error(self, error: f64) -> String {
+        match self {
+            Format::Digits(digits) if error > 0.0 => {
+                let places = (-error.log10()).ceil().max(0.0) as usize;
+                format!("{error:.*}", places.max(digits))
+            }
+            _ => self.written(error, &error.to_string()),
+        }
+    }
+
     fn written(self, number: f64, text: &str) -> String {
         match self {
             Format::Digits(digits) => format!("{number:.digits$}"),

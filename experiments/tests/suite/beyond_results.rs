@@ -173,12 +173,14 @@ fn the_readme_has_the_excess_of_streaming_noise() {
         [&["prefix:512", "mean", "epochs:4"].map(String::from).to_vec()]["optimal"];
     let separated = &values("beyond/streams", &["error"])
         [&["prefix:512", "mean", "min-sep:128,4"].map(String::from).to_vec()];
+    let buffers = values("beyond/streams", &["buffers"])
+        [&["prefix:512", "mean", "min-sep:128,4"].map(String::from).to_vec()]["truncated(buffers=3)"];
     let above = |method: &str| 100.0 * (separated[method] / bound - 1.0);
     let text = format!(
         "four fixed epochs of 1024 steps in all, its squared error is {ours:.2} % above the \
          certified optimum (RMSE {:.2} %), that of BLT {blt:.1} % (RMSE {:.1} %). BLT's privacy \
-         also holds under min-separation, where our noise is {:.1} % above the bound for 512 \
-         steps and BLT's {:.1} %:",
+         also holds under min-separation, where our noise, with {buffers} numbers per \
+         coordinate, is {:.1} % above the bound for 512 steps and BLT's {:.1} %:",
         root(ours),
         root(blt),
         above("truncated(buffers=3)"),

@@ -29,7 +29,7 @@ fn tables_of_pages_are_up_to_date() {
 
 const TABLE: &str = "n,cell,method,metric,value,gap\n\
     1,1a,a,error,2,1e-13\n1,1b,b,error,8,1e-8\n2,2a,a,error,3,\n2,2b,b,error,3,2e-8\n\
-    1,1a,a,error_se,0.25,\n1,1a,a,ratio,0.25,\n1,1b,b,ratio,4,\n3,3c,c,ratio,1,\n";
+    1,1a,a,error_se,0.0025,\n1,1a,a,ratio,0.25,\n1,1b,b,ratio,4,\n3,3c,c,ratio,1,\n";
 
 /// Returns a page with one block and the given columns, rendered.
 fn rendered(head: &str) -> Result<String, String> {
@@ -64,7 +64,7 @@ fn a_block_shows_the_rows_that_it_selects() {
     let expected = "| cells | a | gap of a | best | worst | mean | trials |\n\
         |---|---:|---:|---:|---:|---:|---:|\n\
         | two | 3.0 | – | 3 (a) | 3.00 s (b) | 3.0000 | 3.00 |\n\
-        | 1 | 2.0 | 0 | 2 (a) | 8.00 s (b) | 4.0000 | 2.00 ± 0.25 |\n";
+        | 1 | 2.0 | 0 | 2 (a) | 8.00 s (b) | 4.0000 | 2.00 ± 0.003 |\n";
     assert_eq!(rendered(head).unwrap(), expected);
 }
 
