@@ -279,6 +279,13 @@ impl Workload {
         Some(Self::training(training).named(self.name.clone()))
     }
 
+    /// Returns a workload of learning rates without small ones that is close to this one. `None` if
+    /// there are none.
+    pub fn without_small_rates(&self) -> Option<Self> {
+        let training = self.training_run()?.without_small_rates()?;
+        Some(Self::training(training).named(self.name.clone()))
+    }
+
     /// Returns the first-order recurrence with the workload's Gram matrix.
     ///
     /// For prefix sums, exponential decay, learning-rate schedules and all ranges on one attribute.

@@ -20,6 +20,9 @@ use crate::error::{Error, Result};
 /// The rate that replaces 0 in a fit, as a share of the smallest positive rate.
 const SHARE_OF_UNUSED: f64 = 0.03;
 
+/// The rates that [`Training::without_small_rates`] replaces by 0, as a share of the largest.
+const SHARE_OF_SMALL: f64 = 1e-3;
+
 /// The queries of a training run of n steps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Training {
@@ -90,6 +93,19 @@ impl Training {
             return None;
         }
         let rates = self.rates.iter().map(|&rate| if rate == 0.0 { smallest } else { rate });
+        Some(Training { rates: rates.collect(), ..*self })
+    }
+
+    /// Returns the queries with zeros in place of rates below a thousandth of the largest, if there
+    /// is no momentum and a rate is positive and as small.
+    ///
+    /// The weights of these steps are hard to compute and matter little to a lower bound.
+    pub fn without_small_rates(&self) -> Option<Self> {
+        let least = SHARE_OF_SMALL * self.rates.iter().copied().fold(0.0, f64::max);
+        if self.momentum > 0.0 || !self.rates.iter().any(|&rate| 0.0 < rate && rate < least) {
+            return None;
+        }
+        let rates = self.rates.iter().map(|&rate| if rate < least { 0.0 } else { rate });
         Some(Training { rates: rates.collect(), ..*self })
     }
 
@@ -194,6 +210,22 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn small_rates_become_zeros_and_zeros_small_rates() {
+        let training = |rates: &[f64]| Training::new(rates.to_vec(), 0.0, 1.0).unwrap();
+        let rates = [0.0, 0.002, 1.0, 2.0, 0.0019];
+        let large = training(&[0.0, 0.002, 1.0, 2.0, 0.0]);
+        assert_eq!(training(&rates).without_small_rates(), Some(large.clone()));
+        assert_eq!(large.without_small_rates(), None);
+        let smallest = 0.002 * SHARE_OF_UNUSED;
+        let positive = training(&[smallest, 0.002, 1.0, 2.0, smallest]);
+        assert_eq!(large.with_positive_rates(), Some(positive.clone()));
+        assert_eq!(positive.with_positive_rates(), None);
+        let with_momentum = Training::new(rates.to_vec(), 0.5, 1.0).unwrap();
+        assert_eq!(with_momentum.without_small_rates(), None);
+        assert_eq!(with_momentum.with_positive_rates(), None);
     }
 
     #[test]

@@ -50,6 +50,7 @@ mod weighting;
 mod weights;
 
 pub use anderson::{Anderson, StepLimit};
+pub(super) use banded::Metric;
 pub use banded::{BandedFactor, QuasiNewton, SmoothFunction};
 pub use dual_vector::DualVector;
 pub use fixed_point::{EXPONENT, MAX_STRETCH, WINDOW, normalised};

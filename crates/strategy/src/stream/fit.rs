@@ -34,8 +34,9 @@ impl Stream {
     /// Fits streaming noise with `buffers` exponentials or chains to a problem.
     ///
     /// With learning rates of 0, the fit is for small positive rates in their place, so the noise of
-    /// gradients that reach no query is that of other gradients. Sensitivity, errors and the lower
-    /// bound are those of the problem itself.
+    /// gradients that reach no query is that of other gradients. The weights of the lower bound are
+    /// also those of a near schedule where this is easier. Sensitivity, errors and the lower bound
+    /// are those of the problem itself.
     ///
     /// # Errors
     /// The form does not support the participation, the objective or the workload; no buffer; too
@@ -50,21 +51,25 @@ impl Stream {
         let positive = problem.workload.with_positive_rates();
         let near = Problem { workload: positive.as_ref().unwrap_or(problem.workload), ..*problem };
         let fitted = Fitted::new(&near, form, buffers, options)?;
-        let (lower_bound, proof) = match (fitted.bound, form) {
-            (Some(bound), _) => bound,
+        let large = problem.workload.without_small_rates();
+        // The other schedule that has the weights, if there is one.
+        let (other, lower_bound, proof) = match (fitted.bound, form) {
+            (Some((bound, proof)), _) => (&positive, bound, proof),
             (None, Form::Truncated) => {
-                let (bound, _, proof) = optimal::lower_bound_of_epochs(&near, &solver)?;
-                (bound, Some(proof))
+                let workload = large.as_ref().unwrap_or(problem.workload);
+                let of_large = Problem { workload, ..*problem };
+                let (bound, _, proof) = optimal::lower_bound_of_epochs(&of_large, &solver)?;
+                (&large, bound, Some(proof))
             }
             (None, Form::Recurrence | Form::Chains) => {
                 let optimum = Optimal::new(solver)?.select_for(&near)?;
                 let Some(certificate) = optimum.certificate else {
                     return Err(Error::bug("optimal strategy", "a certificate", "none"));
                 };
-                (certificate.lower_bound, optimum.proof)
+                (&positive, certificate.lower_bound, optimum.proof)
             }
         };
-        let lower_bound = match (&positive, &proof) {
+        let lower_bound = match (other, &proof) {
             (None, _) => lower_bound,
             (Some(_), Some(proof)) => proof.lower_bound(problem)?,
             (Some(_), None) => {

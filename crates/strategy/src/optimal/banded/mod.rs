@@ -22,6 +22,7 @@ mod selection;
 
 pub use factor::BandedFactor;
 pub use for_epochs::BandedForEpochs;
+pub(crate) use quasi_newton::Metric;
 pub use quasi_newton::{QuasiNewton, SmoothFunction};
 pub(super) use selection::select;
 

@@ -111,6 +111,12 @@ impl Point {
             for ((i, j), y) in balanced.indexed_iter_mut() {
                 *y /= costs[i] * costs[j];
             }
+            // A step that reaches no query is independent of the others.
+            for i in (0..size).filter(|i| queries.total()[[first + i, first + i]] == 0.0) {
+                balanced.row_mut(i).fill(0.0);
+                balanced.column_mut(i).fill(0.0);
+                balanced[[i, i]] = *mass;
+            }
             balanced_blocks.push(balanced);
             balanced_costs.extend(costs);
         }

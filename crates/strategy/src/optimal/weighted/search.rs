@@ -33,6 +33,10 @@ const BARRIERS: [f64; 12] =
 /// accurate.
 const MIN_BARRIER_OF_EIGENVALUES: f64 = 5e-8;
 
+/// A stage without query weights ends when the gap without rounding errors is below this share of
+/// the tolerance: rounding errors keep the bounds apart.
+const SHARE_OF_TOLERANCE: f64 = 0.1;
+
 /// A stage ends when the residual is below this share of the barrier.
 const SHARE_OF_BARRIER: f64 = 0.3;
 
@@ -51,6 +55,8 @@ const STRIDE: usize = 10;
 /// The best bounds so far.
 pub(super) struct Best {
     pub lower: f64,
+    /// The lower bound without the subtraction of rounding errors.
+    exact: f64,
     /// The weights of the lower bound.
     pub dual: Option<Weights>,
     pub upper: Option<Candidate>,
@@ -60,7 +66,11 @@ pub(super) struct Best {
 
 impl Best {
     pub fn gap(&self) -> f64 {
-        self.upper.as_ref().map_or(f64::INFINITY, |best| best.error) / self.lower - 1.0
+        self.gap_to(self.lower)
+    }
+
+    fn gap_to(&self, lower: f64) -> f64 {
+        self.upper.as_ref().map_or(f64::INFINITY, |best| best.error) / lower - 1.0
     }
 
     fn record(&mut self, candidate: Candidate, point: &Point, queries: &WeightedQueries<'_>) {
@@ -99,7 +109,13 @@ pub(super) fn iterate<'a>(
     };
     let known_barrier = half.map_or(0.0, |half| half.barrier);
     let mut search = Search {
-        best: Best { lower: 0.0, dual: None, upper: None, strategy: ProofWeights::default() },
+        best: Best {
+            lower: 0.0,
+            exact: 0.0,
+            dual: None,
+            upper: None,
+            strategy: ProofWeights::default(),
+        },
         last: start.clone(),
         iterations: 0,
         interrupted: false,
@@ -167,6 +183,7 @@ impl Search<'_> {
     /// Counts an evaluation, updates the bounds, and asks the observer.
     pub fn evaluated(&mut self, queries: &WeightedQueries<'_>, point: &Point) -> Result<()> {
         self.iterations += 1;
+        self.best.exact = self.best.exact.max(point.value * point.value);
         if point.lower_bound > self.best.lower {
             self.best.lower = point.lower_bound;
             self.best.dual = Some((point.query_weights.clone(), point.steps.clone()));
@@ -197,6 +214,12 @@ impl Search<'_> {
         while !self.ended() && self.iterations < since + patience {
             let point = Point::at(queries, weights, steps)?;
             self.evaluated(queries, &point)?;
+            let without_rounding = self.best.gap_to(self.best.exact);
+            if without_rounding < SHARE_OF_TOLERANCE * self.options.tolerance
+                && !queries.has_weights()
+            {
+                return Ok((point.query_weights, point.steps));
+            }
             if self.best.gap() < 0.5 * gap {
                 (gap, since) = (self.best.gap(), self.iterations);
             }

@@ -1,6 +1,6 @@
 //! Square roots of positive semidefinite matrices, split by the reversal of the cells.
 
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
 use crate::error::Result;
 use matmech_linalg as linalg;
@@ -20,12 +20,25 @@ pub(super) struct Spectrum {
 
 impl Spectrum {
     /// Decomposes K. If `K_ij = K_(n−1−i)(n−1−j)`, the vectors that reversal keeps and those that
-    /// it negates are invariant, and each part has half the order.
+    /// it negates are invariant, and each part has half the order. Otherwise rows and columns of
+    /// zeros are left out, so they add no rounding errors.
     ///
     /// # Errors
     /// The eigensolver fails.
     pub fn of(k: &Array2<f64>, reversible: bool) -> Result<Self> {
         let n = k.nrows();
+        let used: Vec<usize> = (0..n).filter(|&i| k[[i, i]] != 0.0).collect();
+        if !reversible && used.len() < n {
+            let mut inner = Self::of(&k.select(Axis(0), &used).select(Axis(1), &used), false)?;
+            for (_, vectors) in &mut inner.parts {
+                let mut embedded = Array2::zeros((n, vectors.ncols()));
+                used.iter()
+                    .zip(vectors.rows())
+                    .for_each(|(&i, row)| embedded.row_mut(i).assign(&row));
+                *vectors = embedded;
+            }
+            return Ok(Spectrum { order: n, ..inner });
+        }
         let matrices = if reversible && n > 1 {
             [1.0, -1.0].iter().map(|&sign| half(k.view(), sign)).collect()
         } else {
@@ -63,6 +76,9 @@ impl Spectrum {
     /// Returns the smallest eigenvalue of K relative to the largest one; 0 if one counts as zero.
     pub fn smallest(&self) -> f64 {
         let roots = || self.parts.iter().flat_map(|(roots, _)| roots.iter().copied());
+        if self.rank() < self.order {
+            return 0.0;
+        }
         let largest = roots().fold(0.0, f64::max);
         (roots().fold(f64::INFINITY, f64::min) / largest).powi(2)
     }

@@ -3,10 +3,13 @@
 use super::*;
 use crate::Status;
 use crate::participation::epochs;
-use crate::workload::Workload;
-use crate::{Certificate, Objective, Optimal, OptimalOptions, Problem, Request, StrategySelector};
+use crate::workload::{Training, Workload};
+use crate::{
+    Certificate, Objective, Optimal, OptimalOptions, Participation, Problem, Request,
+    StrategySelector,
+};
 use approx::{assert_abs_diff_eq, assert_relative_eq};
-use ndarray::Array2;
+use ndarray::{Array2, Axis};
 
 fn optimum(workload: &str, request: &str, tolerance: f64) -> (Certificate, f64) {
     let workload = Workload::parse(workload).unwrap();
@@ -235,4 +238,40 @@ fn too_many_cells_and_workloads_of_zeros_are_refused() {
     let zero = Workload::explicit(&[4], Array2::zeros((2, 4))).unwrap();
     let problem = Problem { objective: Objective::Max, ..Problem::new(&zero) };
     assert!(solve(&problem, &options).unwrap_err().to_string().contains("zeros"));
+}
+
+fn bound_of_epochs(workload: &Workload, separation: usize, count: usize) -> f64 {
+    let participation = Participation::MinSeparation { separation, count };
+    let problem = Problem { workload, objective: Objective::Mean, participation };
+    lower_bound_of_epochs(&problem, &OptimalOptions::default()).unwrap().0
+}
+
+fn schedule(rates: Vec<f64>) -> Workload {
+    Workload::training(Training::new(rates, 0.0, 1.0).unwrap())
+}
+
+/// Oracle: the queries on the other steps, where the steps without a rate are a whole pattern.
+#[test]
+fn bounds_do_not_depend_on_steps_that_reach_no_query() {
+    let whole = schedule(vec![0.0, 0.2, 0.5, 1.0, 0.0, 1.0, 0.8, 0.3]);
+    let rows: Vec<f64> = whole.rows().unwrap().flatten().collect();
+    let rows = Array2::from_shape_vec((8, 8), rows).unwrap();
+    let others = Workload::explicit(&[6], rows.select(Axis(1), &[1, 2, 3, 5, 6, 7])).unwrap();
+    let expected = bound_of_epochs(&others, 3, 2);
+    assert_relative_eq!(bound_of_epochs(&whole, 4, 2), expected, max_relative = 2e-7);
+}
+
+/// Oracle: small rates, whose share of the bound is small. Steps without a rate are in patterns with
+/// others.
+#[test]
+fn bounds_of_warm_ups_are_limits_of_small_rates() {
+    let rates = |first: f64| -> Vec<f64> {
+        (0..48).map(|k| if k < 3 { first } else { (k as f64 / 10.0).min(1.0) }).collect()
+    };
+    let limit = bound_of_epochs(&schedule(rates(0.0)), 12, 4);
+    for small in [1e-2, 1e-3] {
+        let near = bound_of_epochs(&schedule(rates(small)), 12, 4);
+        assert!(near > limit * (1.0 - 1e-6), "{near} {limit}");
+        assert_relative_eq!(near, limit, max_relative = 0.2 * small);
+    }
 }
