@@ -18,8 +18,9 @@ use super::objective_value::value;
 use super::residual_solutions::Solutions;
 use super::solver::SubspaceSolver;
 use crate::error::Result;
-use crate::strategy::{Anderson, EXPONENT, MAX_STRETCH, Objective, StepLimit, WINDOW, normalised};
+use crate::strategy::{EXPONENT, MAX_STRETCH, Objective, WINDOW, normalised};
 use crate::workload::GroupedWorkload;
+use matmech_linalg::{Anderson, StepLimit};
 
 /// The search ends at this relative gap.
 const TOLERANCE: f64 = 1e-8;
@@ -29,6 +30,9 @@ const MAX_EVALUATIONS: usize = 300;
 
 /// The search ends after this number of evaluations without a smaller gap.
 const PATIENCE: usize = 40;
+
+/// Relative error of V.
+const ACCURACY: f64 = 0.5e-13;
 
 /// The share of the weight that is divided evenly.
 ///
@@ -90,7 +94,6 @@ fn search(
     };
     let mut free = vec![1.0 / counts.len() as f64; counts.len()];
     let mut history = Anderson::new(WINDOW, StepLimit::Refuse(MAX_STRETCH));
-    let mut last: Option<(f64, Vec<f64>)> = None;
     let (mut best, mut gap, mut since) = (mixed(&free), f64::INFINITY, 0);
     for _ in 0..MAX_EVALUATIONS {
         let weights = mixed(&free);
@@ -104,24 +107,12 @@ fn search(
             break;
         }
         let mean: f64 = free.iter().zip(&errors).map(|(w, e)| w * e).sum();
-        let x: Vec<f64> = free.iter().map(|w| w.ln()).collect();
-        let step: Vec<f64> = errors.iter().map(|e| EXPONENT * (e / mean).ln()).collect();
-        let plain: Vec<f64> = x.iter().zip(&step).map(|(x, s)| x + s).collect();
-        let next = match last.take() {
-            Some((previous, plain)) if bound < previous * (1.0 - 1e-13) && history.kept() > 1 => {
-                history.clear();
-                normalised(plain.len(), |g| plain[g])
-            }
-            _ => {
-                history.push(x, step);
-                let next = match history.step(&free) {
-                    Some(x) => normalised(x.len(), |g| x[g]),
-                    None => normalised(plain.len(), |g| plain[g]),
-                };
-                last = Some((bound, plain));
-                next
-            }
-        };
+        let x = history.undone(bound, ACCURACY).unwrap_or_else(|| {
+            let x = free.iter().map(|w| w.ln()).collect();
+            let step = errors.iter().map(|e| EXPONENT * (e / mean).ln()).collect();
+            history.next(x, step, &free, (bound, ACCURACY))
+        });
+        let next = normalised(&x);
         let (total, even) = (next.iter().sum::<f64>(), EVEN_SHARE / counts.len() as f64);
         free = next.iter().map(|w| (1.0 - EVEN_SHARE) * w / total + even).collect();
     }

@@ -7,10 +7,7 @@ use serde::Serialize;
 
 use matmech::error::Result;
 use matmech::privacy::Neighbours;
-use matmech::strategy::participation::Sensitivity;
-use matmech::strategy::{
-    Certificate, Optimal, OptimumDual, Participation, Problem, Status, Strategy,
-};
+use matmech::strategy::{Optimal, OptimumDual, Participation, Problem, Status, Strategy};
 use matmech::workload::QueryCount;
 
 /// The output of `certify --json`. Errors are squared errors at unit privacy cost, as the objective
@@ -71,29 +68,17 @@ pub struct CertifyReport {
     pub details: serde_json::Map<String, serde_json::Value>,
 }
 
-/// What [`Optimal::assess`] and [`Optimal::assess_for`] have in common.
-struct Numbers {
-    rank: usize,
-    condition: f64,
-    sensitivity: Sensitivity,
-    error: f64,
-    svd_bound: f64,
-    lower_bound: f64,
-    upper_bound: f64,
-    certificate: Certificate,
-}
-
 /// Compares a strategy with the optimum of a problem; returns the weights that prove the bound.
 ///
 /// # Errors
-/// As [`Optimal::assess`] and [`Optimal::assess_for`].
+/// As [`Optimal::assess`].
 pub fn certify(
     optimal: &Optimal,
     strategy: &Strategy,
     problem: &Problem<'_>,
 ) -> Result<(CertifyReport, OptimumDual)> {
     let started = Instant::now();
-    let (numbers, dual) = assess(optimal, strategy, problem)?;
+    let found = optimal.assess(strategy, problem)?;
     let seconds = started.elapsed().as_secs_f64();
     let workload = problem.workload;
     let mut strategy_queries = 1;
@@ -110,60 +95,27 @@ pub fn certify(
         queries: workload.count(),
         strategy: strategy.name().to_string(),
         strategy_queries,
-        rank: numbers.rank,
-        condition: numbers.condition,
+        rank: found.rank,
+        condition: found.condition,
         objective: problem.objective.to_string(),
         participation: problem.participation.to_string(),
-        sensitivity: numbers.sensitivity.squared.sqrt(),
+        sensitivity: found.sensitivity.squared.sqrt(),
         sensitivity_kind: (problem.participation != Participation::Single)
-            .then_some(numbers.sensitivity.bound.unwrap_or("exact")),
-        error: numbers.error,
-        svd_bound: numbers.svd_bound,
-        ratio: numbers.error / numbers.svd_bound,
-        lower_bound: numbers.lower_bound,
-        upper_bound: numbers.upper_bound,
-        gap: numbers.upper_bound / numbers.lower_bound - 1.0,
-        at_least_above_optimum: numbers.error / numbers.upper_bound - 1.0,
-        at_most_above_optimum: numbers.error / numbers.lower_bound - 1.0,
-        iterations: numbers.certificate.iterations,
-        status: numbers.certificate.status,
+            .then_some(found.sensitivity.bound.unwrap_or("exact")),
+        error: found.error,
+        svd_bound: found.svd_bound,
+        ratio: found.error / found.svd_bound,
+        lower_bound: found.lower_bound,
+        upper_bound: found.upper_bound,
+        gap: found.upper_bound / found.lower_bound - 1.0,
+        at_least_above_optimum: found.error / found.upper_bound - 1.0,
+        at_most_above_optimum: found.error / found.lower_bound - 1.0,
+        iterations: found.certificate.iterations,
+        status: found.certificate.status,
         neighbours: Neighbours::default(),
         seconds,
         dual: None,
         details,
     };
-    Ok((report, dual))
-}
-
-fn assess(
-    optimal: &Optimal,
-    strategy: &Strategy,
-    problem: &Problem<'_>,
-) -> Result<(Numbers, OptimumDual)> {
-    if problem.is_default() {
-        let found = optimal.assess(strategy, problem.workload)?;
-        let numbers = Numbers {
-            rank: found.rank,
-            condition: found.condition,
-            sensitivity: problem.sensitivity(strategy)?,
-            error: found.error,
-            svd_bound: found.svd_bound,
-            lower_bound: found.lower_bound,
-            upper_bound: found.upper_bound,
-            certificate: found.certificate,
-        };
-        return Ok((numbers, OptimumDual::Cells(found.dual)));
-    }
-    let found = optimal.assess_for(strategy, problem)?;
-    let numbers = Numbers {
-        rank: found.rank,
-        condition: found.condition,
-        sensitivity: found.sensitivity,
-        error: found.error,
-        svd_bound: found.svd_bound,
-        lower_bound: found.lower_bound,
-        upper_bound: found.upper_bound,
-        certificate: found.certificate,
-    };
-    Ok((numbers, OptimumDual::Problem(found.dual)))
+    Ok((report, found.dual))
 }

@@ -7,6 +7,7 @@
 //! |---|---|---|
 //! | `dense` | eigendecomposition, Cholesky, solves, products | `faer`; LAPACK (feature `lapack`) |
 //! | `semidefinite` | root, pseudo-inverse and quotients of semidefinite matrices | |
+//! | `anderson` | safeguarded Anderson acceleration of fixed points | |
 //! | `spd_factor` | one factorisation for many right-hand sides, half a Gram matrix | `faer` |
 //! | `kronecker` | Kronecker products, explicit and applied factor by factor | |
 //! | `fourier` | transforms over boxes of cells | `rustfft` |
@@ -20,6 +21,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod anderson;
 mod dense;
 mod error;
 mod fourier;
@@ -31,6 +33,7 @@ mod simd;
 mod spd_factor;
 mod walsh;
 
+pub use anderson::{Anderson, StepLimit};
 pub use dense::{
     Backend, Eigh, RowSpace, add_gram, cholesky, cholesky_with, eigh, eigh_with, eigvalsh,
     full_rank_cholesky, matmul, product, row_space, spd_inverse, spd_inverse_with, spd_solve,

@@ -1,61 +1,35 @@
-//! Compares a strategy with the optimum: its error and a certified distance to the optimum.
+//! The error of a strategy and its certified distance to the optimum.
 
 use super::participation::Sensitivity;
-use super::{
-    Certificate, DualVector, Optimal, Problem, ProblemDual, Strategy, svd_bound, unanswered,
-};
+use super::{Certificate, Optimal, OptimumDual, Problem, Strategy, svd_bound, unanswered};
 use crate::error::{Error, Result};
-use crate::workload::Workload;
 use matmech_linalg as linalg;
 
 /// Relative rounding error allowed below the lower bound.
 const ROUNDING: f64 = 1e-6;
 
-/// The error and the bounds of a strategy on a workload.
-///
-/// Errors are total expected squared errors at unit privacy cost.
-#[derive(Debug, Clone)]
-pub struct Assessment {
-    /// `‖A‖₂² tr(G (AᵀA)⁺)`.
-    pub error: f64,
-    /// The rank of A.
-    pub rank: usize,
-    /// The condition number of A: the largest over the smallest non-zero singular value. The
-    /// relative accuracy of `error` is about `condition² · 1e-16`.
-    pub condition: f64,
-    /// [`svd_bound`].
-    pub svd_bound: f64,
-    /// A lower bound on the error of any strategy: [`DualVector::lower_bound`] of `dual`.
-    pub lower_bound: f64,
-    /// The smallest known error: of this strategy or of the optimal strategy found.
-    pub upper_bound: f64,
-    /// The bounds on the optimum, and the status of the solver.
-    pub certificate: Certificate,
-    /// Weights on the cells that prove the lower bound.
-    pub dual: DualVector,
-}
-
 /// The error and the bounds of a strategy for a problem, at unit privacy cost.
 #[derive(Debug, Clone)]
-pub struct ProblemAssessment {
+pub struct Assessment {
     /// [`Problem::error`]; an upper bound if the sensitivity is one.
     pub error: f64,
     /// [`Problem::sensitivity`].
     pub sensitivity: Sensitivity,
-    /// As [`Assessment::rank`].
+    /// The rank of the strategy matrix A.
     pub rank: usize,
-    /// As [`Assessment::condition`].
+    /// The condition number of A: the largest over the smallest non-zero singular value. The
+    /// relative accuracy of `error` is about `condition² · 1e-16`.
     pub condition: f64,
     /// [`Problem::svd_bound`] of the workload.
     pub svd_bound: f64,
-    /// A lower bound on the error of any strategy: [`ProblemDual::lower_bound`] of `dual`.
+    /// A lower bound on the error of any strategy: [`OptimumDual::lower_bound`] of `dual`.
     pub lower_bound: f64,
     /// The smallest known error: of this strategy or of the best strategy found.
     pub upper_bound: f64,
     /// The bounds on the optimum, and the status of the solver.
     pub certificate: Certificate,
     /// Weights that prove the lower bound.
-    pub dual: ProblemDual,
+    pub dual: OptimumDual,
 }
 
 impl Assessment {
@@ -72,69 +46,41 @@ impl Assessment {
 }
 
 impl Optimal {
-    /// Compares a strategy with the optimum of a workload.
+    /// Compares a strategy with the optimum of a problem.
     ///
-    /// O(cells³) per iteration, for the largest factor.
+    /// O(cells³) per iteration, for the largest factor if the problem is the default one; otherwise
+    /// with the limits of [`Optimal::select_problem`].
     ///
     /// # Errors
     /// The strategy has other cells than the workload, cannot answer a query
     /// ([`Error::UnansweredQuery`] names it), or is so ill-conditioned that its error cannot be
-    /// computed; or the workload is zero.
-    pub fn assess(&self, strategy: &Strategy, workload: &Workload) -> Result<Assessment> {
-        let gram = workload.gram()?;
-        let error =
-            strategy.error(&gram).map_err(|e| unanswered::with_query(e, strategy, workload))?;
-        let (rank, condition) = spectrum(strategy)?;
-        let (selection, dual) = self.select_with_dual(&gram)?;
-        let Some(certificate) = selection.certificate else {
-            return Err(Error::bug("optimal strategy", "a certificate", "none"));
-        };
-        let lower_bound = dual.lower_bound(&gram)?;
-        check_rounding(strategy, error, lower_bound, condition)?;
-        let upper_bound = certificate.upper_bound.min(error);
-        Ok(Assessment {
-            error,
-            rank,
-            condition,
-            svd_bound: svd_bound(&gram)?,
-            // Rounding may put the lower bound slightly above an equal upper bound.
-            lower_bound: lower_bound.min(upper_bound),
-            upper_bound,
-            certificate,
-            dual,
-        })
-    }
-}
-
-impl Optimal {
-    /// Compares a strategy with the optimum of a problem.
-    ///
-    /// O(cells³) per iteration, with the limits of [`Optimal::select_problem`].
-    ///
-    /// # Errors
-    /// As [`Optimal::assess`] and [`Optimal::select_problem`].
-    pub fn assess_for(
-        &self,
-        strategy: &Strategy,
-        problem: &Problem<'_>,
-    ) -> Result<ProblemAssessment> {
+    /// computed; the workload is zero; or as [`Optimal::select_problem`].
+    pub fn assess(&self, strategy: &Strategy, problem: &Problem<'_>) -> Result<Assessment> {
         let workload = problem.workload;
         let error =
             problem.error(strategy).map_err(|e| unanswered::with_query(e, strategy, workload))?;
         let (rank, condition) = spectrum(strategy)?;
-        let (selection, dual) = self.select_problem(problem)?;
+        let gram = workload.gram()?;
+        let (selection, dual) = if problem.is_default() {
+            let (selection, dual) = self.select_with_dual(&gram)?;
+            (selection, OptimumDual::Cells(dual))
+        } else {
+            let (selection, dual) = self.select_problem(problem)?;
+            (selection, OptimumDual::Problem(dual))
+        };
         let Some(certificate) = selection.certificate else {
             return Err(Error::bug("optimal strategy", "a certificate", "none"));
         };
         let lower_bound = dual.lower_bound(problem)?;
         check_rounding(strategy, error, lower_bound, condition)?;
         let upper_bound = certificate.upper_bound.min(error);
-        Ok(ProblemAssessment {
+        Ok(Assessment {
             error,
             sensitivity: problem.sensitivity(strategy)?,
             rank,
             condition,
-            svd_bound: problem.svd_bound(svd_bound(&workload.gram()?)?),
+            svd_bound: problem.svd_bound(svd_bound(&gram)?),
+            // Rounding may put the lower bound slightly above an equal upper bound.
             lower_bound: lower_bound.min(upper_bound),
             upper_bound,
             certificate,
@@ -175,6 +121,7 @@ fn spectrum(strategy: &Strategy) -> Result<(usize, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::Workload;
     use crate::{Identity, StrategyFactor, StrategySelector};
     use approx::assert_relative_eq;
 
@@ -184,7 +131,7 @@ mod tests {
         let workload = Workload::parse("range:6x9").unwrap();
         let gram = workload.gram().unwrap();
         let identity = Identity.select(&gram).unwrap().strategy;
-        let assessment = Optimal::default().assess(&identity, &workload).unwrap();
+        let assessment = Optimal::default().assess(&identity, &Problem::new(&workload)).unwrap();
         assert_relative_eq!(assessment.error, gram.trace(), max_relative = 1e-12);
         assert_eq!(assessment.rank, 54);
         assert_relative_eq!(assessment.condition, 1.0, max_relative = 1e-12);
@@ -202,8 +149,9 @@ mod tests {
         let best = Optimal::default().select(&workload.gram().unwrap()).unwrap();
         let queries = best.strategy.factors()[0].queries().unwrap();
         let scaled = StrategyFactor::from_queries(&[20], queries.as_ref() * 37.0).unwrap();
-        let assessment =
-            Optimal::default().assess(&Strategy::single("scaled", scaled), &workload).unwrap();
+        let assessment = Optimal::default()
+            .assess(&Strategy::single("scaled", scaled), &Problem::new(&workload))
+            .unwrap();
         assert!(assessment.max_excess() < 1e-6, "{assessment:?}");
     }
 
@@ -211,8 +159,9 @@ mod tests {
     fn an_unanswered_query_is_named() {
         let workload = Workload::parse("prefix:3").unwrap();
         let total = StrategyFactor::from_queries(&[3], ndarray::Array2::ones((1, 3))).unwrap();
-        let error =
-            Optimal::default().assess(&Strategy::single("total", total), &workload).unwrap_err();
+        let error = Optimal::default()
+            .assess(&Strategy::single("total", total), &Problem::new(&workload))
+            .unwrap_err();
         assert!(matches!(error, Error::UnansweredQuery { .. }), "{error}");
         assert!(error.to_string().contains("prefix:3"), "{error}");
     }

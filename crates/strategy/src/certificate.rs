@@ -33,3 +33,18 @@ pub enum Status {
     /// The observer ended the iteration ([`progress`](crate::progress)).
     Interrupted,
 }
+
+impl Status {
+    /// Returns the status of a solver that ended with a relative gap.
+    pub(crate) fn of(gap: f64, tolerance: f64, interrupted: bool, limit_reached: bool) -> Self {
+        if gap <= tolerance {
+            Status::Converged
+        } else if interrupted {
+            Status::Interrupted
+        } else if limit_reached {
+            Status::IterationLimit
+        } else {
+            Status::Stalled
+        }
+    }
+}

@@ -48,7 +48,7 @@ use matmech_core::{call, domain, error, matrix_file, named_file, progress, resid
 use matmech_privacy as privacy;
 
 pub use crate::call::Call;
-pub use assessment::{Assessment, ProblemAssessment};
+pub use assessment::Assessment;
 pub use certificate::{Certificate, Status};
 pub use datacube::DataCube;
 pub use eigen_design::{EigenDesign, EigenSeparation, PrincipalVectors};
@@ -63,11 +63,11 @@ pub use joint_sensitivity::{JointCost, JointSensitivity};
 pub use lsa::{Lsa, LsaGeneralized, LsaSeparated};
 pub use objective::Objective;
 pub use optimal::banded::BandedForEpochs;
-pub use optimal::{Anderson, EXPONENT, MAX_STRETCH, StepLimit, WINDOW, normalised};
 pub use optimal::{
     DualVector, Optimal, OptimalOptions, OptimumDual, ProblemDual, Proof, ProofWeights,
     ProvedBounds, RowSelection, tridiagonal,
 };
+pub use optimal::{EXPONENT, MAX_STRETCH, WINDOW, normalised};
 pub use optimal::{Linearised, MovingRows, PathPoint, Spectra};
 pub use optimal::{QuasiNewton, SmoothFunction};
 pub use participation::Participation;

@@ -21,7 +21,6 @@
 //! differential privacy (2016), for the problem.
 
 mod active_set;
-mod anderson;
 pub(super) mod banded;
 mod bounds;
 mod conjugate_gradients;
@@ -49,7 +48,6 @@ mod weighted;
 mod weighting;
 mod weights;
 
-pub use anderson::{Anderson, StepLimit};
 pub(super) use banded::Metric;
 pub use banded::{BandedFactor, QuasiNewton, SmoothFunction};
 pub use dual_vector::DualVector;

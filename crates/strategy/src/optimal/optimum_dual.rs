@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView1, ArrayView2};
 
 use super::{DualVector, ProblemDual};
-use crate::error::Result;
-use crate::matrix_file;
+use crate::error::{Error, Result};
+use crate::{Problem, matrix_file};
 
 /// The weights that prove a lower bound.
 #[derive(Debug, Clone)]
@@ -25,6 +25,30 @@ pub enum OptimumDual {
 }
 
 impl OptimumDual {
+    /// Returns the lower bound that the weights prove on the error of any strategy.
+    ///
+    /// # Errors
+    /// As [`DualVector::lower_bound`] and [`ProblemDual::lower_bound`]; weights of cells for another
+    /// problem than the total error and one participation.
+    pub fn lower_bound(&self, problem: &Problem<'_>) -> Result<f64> {
+        match self {
+            OptimumDual::Cells(dual) if problem.is_default() => {
+                dual.lower_bound(&problem.workload.gram()?)
+            }
+            OptimumDual::Cells(_) => Err(Error::bad_input(
+                "dual weights of cells",
+                "the objective mean and single participation",
+                format!("`{}` and `{}`", problem.objective, problem.participation),
+                "use the weights of this problem",
+            )),
+            OptimumDual::Problem(dual) => dual.lower_bound(problem),
+            OptimumDual::Steps { queries, steps } => {
+                let step_weights = Array2::from_diag(&ArrayView1::from(steps));
+                ProblemDual { query_weights: queries.clone(), step_weights }.lower_bound(problem)
+            }
+        }
+    }
+
     /// Writes the weights: of the cells as `.npy`, of steps and queries as `.npz` with
     /// `step_weights` and, unless it is empty, `query_weights`.
     ///

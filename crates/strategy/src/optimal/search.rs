@@ -44,15 +44,8 @@ pub(super) fn certify(
     let Some(point) = bounds.upper else {
         return Err(Error::DidNotConverge { what: "optimal strategy".into(), order: cells });
     };
-    let status = if gap <= options.tolerance {
-        Status::Converged
-    } else if bounds.interrupted {
-        Status::Interrupted
-    } else if bounds.evaluations >= options.max_iterations {
-        Status::IterationLimit
-    } else {
-        Status::Stalled
-    };
+    let limit = bounds.evaluations >= options.max_iterations;
+    let status = Status::of(gap, options.tolerance, bounds.interrupted, limit);
     let certificate = Certificate {
         // Rounding may put a lower bound that meets the upper one slightly above it.
         lower_bound: bounds.lower.min(point.upper_bound()),

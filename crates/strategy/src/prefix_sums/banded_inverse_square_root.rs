@@ -1,12 +1,11 @@
 //! The banded inverse square root of the prefix sums.
 
 use super::banded_square_root::positive;
-use super::factorisation::{Factorisation, select_gram, steps};
+use super::factorisation::{Factorisation, Factorised};
 use super::toeplitz::{error, of_coefficients, power, series_inverse};
+use crate::Problem;
 use crate::call::Call;
 use crate::error::Result;
-use crate::workload::Gram;
-use crate::{Problem, Selection, StrategySelector};
 
 /// The strategy whose inverse has the first bands of the inverse square root of the prefix sums
 /// (BISR).
@@ -20,39 +19,12 @@ pub struct BandedInverseSquareRoot {
     pub bands: Option<usize>,
 }
 
-impl StrategySelector for BandedInverseSquareRoot {
-    fn name(&self) -> &str {
-        "bisr"
-    }
+impl Factorised for BandedInverseSquareRoot {
+    const NAME: &'static str = "bisr";
+    const SUMMARY: &'static str = "banded inverse square root of the prefix sums";
+    const OPTIONS: &'static [&'static str] = &["bands"];
 
-    fn summary(&self) -> &str {
-        "banded inverse square root of the prefix sums"
-    }
-
-    fn select(&self, gram: &Gram) -> Result<Selection> {
-        select_gram(self, gram)
-    }
-
-    fn select_for(&self, problem: &Problem<'_>) -> Result<Selection> {
-        self.factorise(problem)?.selection(self.name(), problem)
-    }
-
-    fn query_errors(&self, problem: &Problem<'_>) -> Result<Vec<f64>> {
-        self.factorise(problem)?.query_errors(problem)
-    }
-
-    fn options(&self) -> &'static [&'static str] {
-        &["bands"]
-    }
-
-    fn configured(&self, call: &Call<'_>) -> Result<Box<dyn StrategySelector>> {
-        Ok(Box::new(BandedInverseSquareRoot { bands: positive(call, "bands")? }))
-    }
-}
-
-impl BandedInverseSquareRoot {
-    fn factorise(&self, problem: &Problem<'_>) -> Result<Factorisation> {
-        let n = steps(self.name(), problem)?;
+    fn factorise(&self, problem: &Problem<'_>, n: usize) -> Result<Factorisation> {
         let with = |bands: usize| {
             let mut inverse = power(n, 0.5);
             inverse[bands.min(n)..].fill(0.0);
@@ -67,5 +39,9 @@ impl BandedInverseSquareRoot {
                 .unwrap_or_else(|| with(n)),
         };
         of_coefficients(&c, bands - 1, bands)
+    }
+
+    fn configured(&self, call: &Call<'_>) -> Result<Self> {
+        Ok(BandedInverseSquareRoot { bands: positive(call, "bands")? })
     }
 }

@@ -1,11 +1,10 @@
 //! The banded square root of the prefix sums.
 
-use super::factorisation::{Factorisation, select_gram, separation_and_count, steps};
+use super::factorisation::{Factorisation, Factorised, separation_and_count};
 use super::toeplitz::{of_coefficients, square_root};
+use crate::Problem;
 use crate::call::Call;
 use crate::error::Result;
-use crate::workload::Gram;
-use crate::{Problem, Selection, StrategySelector};
 
 /// The first bands of the square root of the prefix sums (BSR).
 ///
@@ -17,44 +16,21 @@ pub struct BandedSquareRoot {
     pub bands: Option<usize>,
 }
 
-impl StrategySelector for BandedSquareRoot {
-    fn name(&self) -> &str {
-        "bsr"
-    }
+impl Factorised for BandedSquareRoot {
+    const NAME: &'static str = "bsr";
+    const SUMMARY: &'static str = "banded square root of the prefix sums";
+    const OPTIONS: &'static [&'static str] = &["bands"];
 
-    fn summary(&self) -> &str {
-        "banded square root of the prefix sums"
-    }
-
-    fn select(&self, gram: &Gram) -> Result<Selection> {
-        select_gram(self, gram)
-    }
-
-    fn select_for(&self, problem: &Problem<'_>) -> Result<Selection> {
-        self.factorise(problem)?.selection(self.name(), problem)
-    }
-
-    fn query_errors(&self, problem: &Problem<'_>) -> Result<Vec<f64>> {
-        self.factorise(problem)?.query_errors(problem)
-    }
-
-    fn options(&self) -> &'static [&'static str] {
-        &["bands"]
-    }
-
-    fn configured(&self, call: &Call<'_>) -> Result<Box<dyn StrategySelector>> {
-        Ok(Box::new(BandedSquareRoot { bands: positive(call, "bands")? }))
-    }
-}
-
-impl BandedSquareRoot {
-    fn factorise(&self, problem: &Problem<'_>) -> Result<Factorisation> {
-        let n = steps(self.name(), problem)?;
+    fn factorise(&self, problem: &Problem<'_>, n: usize) -> Result<Factorisation> {
         let (separation, _) = separation_and_count(n, problem.participation);
         let bands = self.bands.unwrap_or(separation).min(n);
         let mut c = square_root(n);
         c[bands..].fill(0.0);
         of_coefficients(&c, bands - 1, bands)
+    }
+
+    fn configured(&self, call: &Call<'_>) -> Result<Self> {
+        Ok(BandedSquareRoot { bands: positive(call, "bands")? })
     }
 }
 

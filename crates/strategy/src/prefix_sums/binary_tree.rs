@@ -2,12 +2,11 @@
 
 use ndarray::Array2;
 
-use super::factorisation::{Factorisation, factor, select_gram, steps};
+use super::factorisation::{Factorisation, Factorised, factor};
+use crate::Problem;
 use crate::call::Call;
 use crate::error::Result;
 use crate::noise_cost::NoiseCost;
-use crate::workload::Gram;
-use crate::{Problem, Selection, StrategySelector};
 
 /// The binary tree mechanism of continual counting.
 ///
@@ -25,43 +24,12 @@ pub struct BinaryTree {
     pub honaker: bool,
 }
 
-impl StrategySelector for BinaryTree {
-    fn name(&self) -> &str {
-        "binary-tree"
-    }
+impl Factorised for BinaryTree {
+    const NAME: &'static str = "binary-tree";
+    const SUMMARY: &'static str = "binary tree of prefix sums, estimator=plain or honaker";
+    const OPTIONS: &'static [&'static str] = &["estimator"];
 
-    fn summary(&self) -> &str {
-        "binary tree of prefix sums, estimator=plain or honaker"
-    }
-
-    fn select(&self, gram: &Gram) -> Result<Selection> {
-        select_gram(self, gram)
-    }
-
-    fn select_for(&self, problem: &Problem<'_>) -> Result<Selection> {
-        self.factorise(problem)?.selection(self.name(), problem)
-    }
-
-    fn query_errors(&self, problem: &Problem<'_>) -> Result<Vec<f64>> {
-        self.factorise(problem)?.query_errors(problem)
-    }
-
-    fn options(&self) -> &'static [&'static str] {
-        &["estimator"]
-    }
-
-    fn configured(&self, call: &Call<'_>) -> Result<Box<dyn StrategySelector>> {
-        match call.written("estimator") {
-            None | Some("plain") => Ok(Box::new(BinaryTree { honaker: false })),
-            Some("honaker") => Ok(Box::new(BinaryTree { honaker: true })),
-            Some(other) => Err(call.refuse("estimator=plain or estimator=honaker", other)),
-        }
-    }
-}
-
-impl BinaryTree {
-    fn factorise(&self, problem: &Problem<'_>) -> Result<Factorisation> {
-        let n = steps(self.name(), problem)?;
+    fn factorise(&self, _problem: &Problem<'_>, n: usize) -> Result<Factorisation> {
         let levels = n.ilog2() as usize + 1;
         let nodes: Vec<(usize, usize)> =
             (0..levels).flat_map(|l| (0..n >> l).map(move |j| (j << l, (j + 1) << l))).collect();
@@ -82,5 +50,13 @@ impl BinaryTree {
                 coefficients: if self.honaker { levels as f64 } else { 0.0 },
             },
         })
+    }
+
+    fn configured(&self, call: &Call<'_>) -> Result<Self> {
+        match call.written("estimator") {
+            None | Some("plain") => Ok(BinaryTree { honaker: false }),
+            Some("honaker") => Ok(BinaryTree { honaker: true }),
+            Some(other) => Err(call.refuse("estimator=plain or estimator=honaker", other)),
+        }
     }
 }

@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use ndarray::Array2;
 
-use super::factorisation::{Factorisation, select_gram, steps};
+use super::factorisation::{Factorisation, Factorised};
 use crate::error::Result;
 use crate::noise_cost::NoiseCost;
-use crate::workload::Gram;
-use crate::{Problem, Selection, StrategyFactor, StrategySelector};
+use crate::{Problem, StrategyFactor};
 
 /// The factorisation of the prefix sums in the group algebra of the cyclic group of order 2n.
 ///
@@ -27,32 +26,12 @@ use crate::{Problem, Selection, StrategyFactor, StrategySelector};
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Circulant;
 
-impl StrategySelector for Circulant {
-    fn name(&self) -> &str {
-        "circulant"
-    }
+impl Factorised for Circulant {
+    const NAME: &'static str = "circulant";
+    const SUMMARY: &'static str = "square root of the prefix sums in a cyclic group";
 
-    fn summary(&self) -> &str {
-        "square root of the prefix sums in a cyclic group"
-    }
-
-    fn select(&self, gram: &Gram) -> Result<Selection> {
-        select_gram(self, gram)
-    }
-
-    fn select_for(&self, problem: &Problem<'_>) -> Result<Selection> {
-        self.factorise(problem)?.selection(self.name(), problem)
-    }
-
-    fn query_errors(&self, problem: &Problem<'_>) -> Result<Vec<f64>> {
-        self.factorise(problem)?.query_errors(problem)
-    }
-}
-
-impl Circulant {
     /// Returns the factorisation. O(n²).
-    fn factorise(&self, problem: &Problem<'_>) -> Result<Factorisation> {
-        let n = steps(self.name(), problem)?;
+    fn factorise(&self, _problem: &Problem<'_>, n: usize) -> Result<Factorisation> {
         let angle = PI / n as f64;
         let cosines: Vec<f64> = (0..2 * n).map(|j| (angle * j as f64).cos()).collect();
         let of_lag = |lag: usize| {

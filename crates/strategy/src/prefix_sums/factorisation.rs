@@ -2,6 +2,7 @@
 
 use ndarray::Array2;
 
+use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::noise_cost::NoiseCost;
 use crate::workload::{Family, Gram, Workload, check_dense_size};
@@ -18,22 +19,60 @@ pub(super) struct Factorisation {
     pub(super) cost: NoiseCost,
 }
 
-impl Factorisation {
-    /// Returns the selection for a problem.
-    pub(super) fn selection(self, name: &str, problem: &Problem<'_>) -> Result<Selection> {
-        let strategy = Strategy::single(name, self.factor);
+/// A strategy of prefix sums with a known factorisation.
+pub(super) trait Factorised: std::fmt::Debug + Clone + Send + Sync + 'static {
+    /// [`StrategySelector::name`].
+    const NAME: &'static str;
+    /// [`StrategySelector::summary`].
+    const SUMMARY: &'static str;
+    /// [`StrategySelector::options`].
+    const OPTIONS: &'static [&'static str] = &[];
+
+    /// Returns the factorisation for a problem of `steps` prefix sums.
+    fn factorise(&self, problem: &Problem<'_>, steps: usize) -> Result<Factorisation>;
+
+    /// Returns the strategy with the options of a call.
+    fn configured(&self, _call: &Call<'_>) -> Result<Self> {
+        Ok(self.clone())
+    }
+}
+
+impl<F: Factorised> StrategySelector for F {
+    fn name(&self) -> &str {
+        F::NAME
+    }
+
+    fn summary(&self) -> &str {
+        F::SUMMARY
+    }
+
+    fn select(&self, gram: &Gram) -> Result<Selection> {
+        select_gram(self, gram)
+    }
+
+    fn select_for(&self, problem: &Problem<'_>) -> Result<Selection> {
+        let found = self.factorise(problem, steps(F::NAME, problem)?)?;
+        let strategy = Strategy::single(F::NAME, found.factor);
         let squared = problem.sensitivity(&strategy)?.squared;
-        let largest = self.variances.iter().copied().fold(0.0, f64::max);
-        let (total, queries) = (self.variances.iter().sum(), self.variances.len() as f64);
+        let largest = found.variances.iter().copied().fold(0.0, f64::max);
+        let (total, queries) = (found.variances.iter().sum(), found.variances.len() as f64);
         let error = squared * problem.objective.of(total, largest, queries);
-        let details = self.cost.details();
+        let details = found.cost.details();
         Ok(Selection { strategy, error, certificate: None, proof: None, details })
     }
 
-    /// Returns the squared errors of the queries at unit privacy cost.
-    pub(super) fn query_errors(self, problem: &Problem<'_>) -> Result<Vec<f64>> {
-        let squared = problem.sensitivity(&Strategy::single("C", self.factor))?.squared;
-        Ok(self.variances.into_iter().map(|variance| squared * variance).collect())
+    fn query_errors(&self, problem: &Problem<'_>) -> Result<Vec<f64>> {
+        let found = self.factorise(problem, steps(F::NAME, problem)?)?;
+        let squared = problem.sensitivity(&Strategy::single(F::NAME, found.factor))?.squared;
+        Ok(found.variances.into_iter().map(|variance| squared * variance).collect())
+    }
+
+    fn options(&self) -> &'static [&'static str] {
+        F::OPTIONS
+    }
+
+    fn configured(&self, call: &Call<'_>) -> Result<Box<dyn StrategySelector>> {
+        Ok(Box::new(Factorised::configured(self, call)?))
     }
 }
 
@@ -41,7 +80,7 @@ impl Factorisation {
 ///
 /// # Errors
 /// Another workload, too many steps for a matrix, or a participation that does not fit.
-pub(super) fn steps(name: &str, problem: &Problem<'_>) -> Result<usize> {
+fn steps(name: &str, problem: &Problem<'_>) -> Result<usize> {
     problem.check()?;
     let workload = problem.workload;
     match (workload.families(), workload.shape()) {

@@ -2,11 +2,10 @@
 
 use ndarray::Array2;
 
-use super::factorisation::{Factorisation, factor, select_gram, separation_and_count, steps};
+use super::factorisation::{Factorisation, Factorised, factor, separation_and_count};
+use crate::Problem;
 use crate::error::Result;
 use crate::noise_cost::NoiseCost;
-use crate::workload::Gram;
-use crate::{Problem, Selection, StrategySelector};
 
 /// The square root of the prefix sums.
 ///
@@ -16,31 +15,11 @@ use crate::{Problem, Selection, StrategySelector};
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SquareRoot;
 
-impl StrategySelector for SquareRoot {
-    fn name(&self) -> &str {
-        "toeplitz"
-    }
+impl Factorised for SquareRoot {
+    const NAME: &'static str = "toeplitz";
+    const SUMMARY: &'static str = "square root of the prefix sums";
 
-    fn summary(&self) -> &str {
-        "square root of the prefix sums"
-    }
-
-    fn select(&self, gram: &Gram) -> Result<Selection> {
-        select_gram(self, gram)
-    }
-
-    fn select_for(&self, problem: &Problem<'_>) -> Result<Selection> {
-        self.factorise(problem)?.selection(self.name(), problem)
-    }
-
-    fn query_errors(&self, problem: &Problem<'_>) -> Result<Vec<f64>> {
-        self.factorise(problem)?.query_errors(problem)
-    }
-}
-
-impl SquareRoot {
-    fn factorise(&self, problem: &Problem<'_>) -> Result<Factorisation> {
-        let n = steps(self.name(), problem)?;
+    fn factorise(&self, _problem: &Problem<'_>, n: usize) -> Result<Factorisation> {
         of_coefficients(&square_root(n), n - 1, n)
     }
 }

@@ -68,10 +68,8 @@ impl WeightingProblem {
             });
         }
         let mut found = self.judged(weights, dual, iterations, Status::Converged)?;
-        if found.gap() > options.tolerance {
-            let limit = iterations >= options.multiplicative_steps;
-            found.status = if limit { Status::IterationLimit } else { Status::Stalled };
-        }
+        let limit = iterations >= options.multiplicative_steps;
+        found.status = Status::of(found.gap(), options.tolerance, false, limit);
         Ok(found)
     }
 }

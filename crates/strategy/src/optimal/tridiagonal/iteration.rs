@@ -5,10 +5,10 @@ use super::evaluation::{Evaluation, evaluate};
 use crate::Objective;
 use crate::error::{Error, Result};
 use crate::optimal::ProofWeights;
-use crate::optimal::anderson::{Anderson, StepLimit};
 use crate::optimal::proof::normalised;
 use crate::progress::goes_on;
 use crate::workload::Recurrence;
+use matmech_linalg::{Anderson, StepLimit};
 
 /// Number of iterates that Anderson acceleration combines.
 const WINDOW: usize = 17;
@@ -206,7 +206,6 @@ impl GridProblem<'_> {
         let mut history = Anderson::new(WINDOW, StepLimit::Clip(MAX_STEP));
         let mut x = start;
         let mut best: Option<Solution> = None;
-        let mut last: Option<(Vec<f64>, f64, f64)> = None;
         let (mut smallest, mut since) = (f64::INFINITY, 0);
         for count in 1..=evaluations {
             let weights = self.weights(&x);
@@ -219,19 +218,11 @@ impl GridProblem<'_> {
             let evaluation = evaluate(self.recurrence, &weights.cells, &weights.queries, error);
             let (f, error) = (evaluation.nuclear_norm, evaluation.error);
             let bounds = self.bounds(&evaluation)?;
-            let undo = match last.take() {
-                Some((plain, before, error_before))
-                    if f < before * (1.0 - 2.0 * (error + error_before)) && history.kept() > 1 =>
-                {
-                    Some(plain)
-                }
-                _ => None,
-            };
-            let residual = self.residual(&x, &evaluation);
-            let norm_weights = match &undo {
-                None => self.norm_weights(&weights),
-                Some(_) => Vec::new(),
-            };
+            let accuracy = 2.0 * error;
+            let next = history.undone(f, accuracy).unwrap_or_else(|| {
+                let residual = self.residual(&x, &evaluation);
+                history.next(x, residual, &self.norm_weights(&weights), (f, accuracy))
+            });
             let solution = self.record(best, weights, evaluation, bounds);
             if solution.gap() < progress * smallest {
                 (smallest, since) = (solution.gap(), count);
@@ -240,15 +231,7 @@ impl GridProblem<'_> {
                 return Ok(solution);
             }
             best = Some(solution);
-            if let Some(plain) = undo {
-                history.clear();
-                x = plain;
-                continue;
-            }
-            let plain: Vec<f64> = x.iter().zip(&residual).map(|(x, f)| x + f).collect();
-            history.push(x, residual);
-            x = history.step(&norm_weights).unwrap_or_else(|| plain.clone());
-            last = Some((plain, f, error));
+            x = next;
         }
         best.ok_or_else(|| Error::bug("optimal strategy", "at least one evaluation", "none"))
     }

@@ -82,15 +82,8 @@ pub fn solve(
     }
     let solution =
         grids::solve(&recurrence, objective, options.tolerance, options.max_iterations.max(1))?;
-    let status = if solution.gap() <= options.tolerance {
-        Status::Converged
-    } else if solution.interrupted {
-        Status::Interrupted
-    } else if solution.evaluations >= options.max_iterations {
-        Status::IterationLimit
-    } else {
-        Status::Stalled
-    };
+    let limit = solution.evaluations >= options.max_iterations;
+    let status = Status::of(solution.gap(), options.tolerance, solution.interrupted, limit);
     // The total error is the mean over the recurrence's queries times their number.
     let queries = if objective == Objective::Mean { recurrence.cells() as f64 } else { 1.0 };
     let certificate = Certificate {

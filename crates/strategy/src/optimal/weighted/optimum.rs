@@ -121,15 +121,8 @@ fn solve_patterns(
     let (Some(upper), Some((weights, steps))) = (best.upper, best.dual) else {
         return Err(Error::DidNotConverge { what: "optimal strategy".into(), order: cells });
     };
-    let status = if gap <= options.tolerance {
-        Status::Converged
-    } else if interrupted {
-        Status::Interrupted
-    } else if iterations >= options.max_iterations {
-        Status::IterationLimit
-    } else {
-        Status::Stalled
-    };
+    let limit = iterations >= options.max_iterations;
+    let status = Status::of(gap, options.tolerance, interrupted, limit);
     let in_order = |matrix: &Array2<f64>| {
         let mut out = Array2::zeros((cells, cells));
         for (i, &row) in order.iter().enumerate() {

@@ -7,9 +7,9 @@ use super::step_weights::{StepWeights, Weights};
 use super::weighted_queries::WeightedQueries;
 use super::{grids, proof};
 use crate::error::Result;
-use crate::optimal::anderson::{Anderson, StepLimit};
 use crate::optimal::{OptimalOptions, ProofWeights};
 use crate::progress::goes_on;
+use matmech_linalg::{Anderson, StepLimit};
 
 /// Number of past iterates that Anderson acceleration combines.
 const WINDOW: usize = 20;
@@ -22,8 +22,8 @@ const MAX_CHANGE: f64 = 0.7;
 /// It lowers the bound by less than this share of the tolerance, and keeps K regular.
 const MIN_WEIGHT: f64 = 1e-2;
 
-/// Relative decrease of F after which the step is undone.
-const DECREASE: f64 = 1e-13;
+/// Relative error of the merit.
+const ACCURACY: f64 = 0.5e-13;
 
 /// Barriers on the weights, if the fixed point without them stalls.
 const BARRIERS: [f64; 12] =
@@ -206,9 +206,7 @@ impl Search<'_> {
         (mut weights, mut steps): Weights,
         patience: usize,
     ) -> Result<Weights> {
-        let mut history = Anderson::new(WINDOW, StepLimit::Clip(MAX_CHANGE));
-        // The value of the last point that was not undone, and the plain step from it.
-        let mut last: Option<(f64, Vec<f64>)> = None;
+        let mut history = Anderson::new(WINDOW, StepLimit::ClipAll(MAX_CHANGE));
         let mut nearest: Option<(f64, Weights)> = None;
         let (mut gap, mut since) = (f64::INFINITY, self.iterations);
         while !self.ended() && self.iterations < since + patience {
@@ -233,13 +231,8 @@ impl Search<'_> {
                 since = self.iterations;
             }
             let merit = point.merit(queries);
-            let undo =
-                last.take_if(|(value, _)| merit < *value * (1.0 - DECREASE) && history.kept() > 1);
-            let next = match undo {
-                Some((_, plain)) => {
-                    history.clear();
-                    plain
-                }
+            let next = match history.undone(merit, ACCURACY) {
+                Some(plain) => plain,
                 None => {
                     let x = point.logarithms()?;
                     let residual = point.residual(queries, &x)?;
@@ -251,15 +244,7 @@ impl Search<'_> {
                     if nearest.as_ref().is_none_or(|(smallest, _)| size < *smallest) {
                         nearest = Some((size, (point.query_weights.clone(), point.steps.clone())));
                     }
-                    let plain: Vec<f64> = x
-                        .iter()
-                        .zip(&residual)
-                        .map(|(x, f)| x + f.clamp(-MAX_CHANGE, MAX_CHANGE))
-                        .collect();
-                    history.push(x, residual);
-                    let next = history.step(&metric).unwrap_or_else(|| plain.clone());
-                    last = Some((merit, plain));
-                    next
+                    history.next(x, residual, &metric, (merit, ACCURACY))
                 }
             };
             let (first, second) = next.split_at(point.errors.len());

@@ -1,13 +1,12 @@
 //! Buffered linear Toeplitz strategies.
 
 use super::fit;
+use crate::Problem;
 use crate::call::Call;
 use crate::error::Result;
 use crate::prefix_sums::banded_square_root::positive;
-use crate::prefix_sums::factorisation::{Factorisation, select_gram, steps};
+use crate::prefix_sums::factorisation::{Factorisation, Factorised};
 use crate::prefix_sums::toeplitz::of_coefficients;
-use crate::workload::Gram;
-use crate::{Problem, Selection, StrategySelector};
 
 /// A buffered linear Toeplitz strategy (BLT) with N buffers, optimised for its problem.
 ///
@@ -28,41 +27,18 @@ impl Default for BufferedToeplitz {
     }
 }
 
-impl StrategySelector for BufferedToeplitz {
-    fn name(&self) -> &str {
-        "blt"
-    }
+impl Factorised for BufferedToeplitz {
+    const NAME: &'static str = "blt";
+    const SUMMARY: &'static str = "buffered linear Toeplitz strategy of prefix sums";
+    const OPTIONS: &'static [&'static str] = &["buffers"];
 
-    fn summary(&self) -> &str {
-        "buffered linear Toeplitz strategy of prefix sums"
-    }
-
-    fn select(&self, gram: &Gram) -> Result<Selection> {
-        select_gram(self, gram)
-    }
-
-    fn select_for(&self, problem: &Problem<'_>) -> Result<Selection> {
-        self.factorise(problem)?.selection(self.name(), problem)
-    }
-
-    fn query_errors(&self, problem: &Problem<'_>) -> Result<Vec<f64>> {
-        self.factorise(problem)?.query_errors(problem)
-    }
-
-    fn options(&self) -> &'static [&'static str] {
-        &["buffers"]
-    }
-
-    fn configured(&self, call: &Call<'_>) -> Result<Box<dyn StrategySelector>> {
-        let buffers = positive(call, "buffers")?.unwrap_or(Self::default().buffers);
-        Ok(Box::new(BufferedToeplitz { buffers }))
-    }
-}
-
-impl BufferedToeplitz {
-    fn factorise(&self, problem: &Problem<'_>) -> Result<Factorisation> {
-        steps(self.name(), problem)?;
+    fn factorise(&self, problem: &Problem<'_>, _n: usize) -> Result<Factorisation> {
         let coefficients = fit::coefficients(problem, self.buffers)?;
         of_coefficients(&coefficients, self.buffers, 2 * self.buffers)
+    }
+
+    fn configured(&self, call: &Call<'_>) -> Result<Self> {
+        let buffers = positive(call, "buffers")?.unwrap_or(Self::default().buffers);
+        Ok(BufferedToeplitz { buffers })
     }
 }

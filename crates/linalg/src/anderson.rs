@@ -1,8 +1,8 @@
-//! Anderson acceleration (type II) of a fixed-point iteration.
+//! Safeguarded Anderson acceleration (type II) of a fixed-point iteration that raises a value.
 
 use ndarray::{Array1, Array2, Axis};
 
-use matmech_linalg::{self as linalg, Loops, Wide};
+use crate::{Loops, Wide, spd_solve};
 
 /// Number of columns that are stored together.
 const LANES: usize = 8;
@@ -16,9 +16,23 @@ pub enum StepLimit {
     Refuse(f64),
     /// Every entry is clipped to plus or minus this value.
     Clip(f64),
+    /// As `Clip`, plain steps too.
+    ClipAll(f64),
 }
 
-/// The past iterates of a fixed-point iteration `x ← x + f(x)`.
+/// An iterate that no step has undone.
+#[derive(Debug)]
+struct Reached {
+    value: f64,
+    accuracy: f64,
+    /// The plain step from it.
+    plain: Vec<f64>,
+}
+
+/// The past iterates of a fixed-point iteration `x ← x + f(x)` whose value rises.
+///
+/// A step after which the value is lower is undone: all iterates are dropped, and the plain step
+/// from the iterate before follows.
 ///
 /// The differences of consecutive iterates are the columns of two matrices, stored row by row.
 #[derive(Debug)]
@@ -33,6 +47,7 @@ pub struct Anderson {
     groups: usize,
     window: usize,
     limit: StepLimit,
+    reached: Option<Reached>,
 }
 
 impl Anderson {
@@ -46,16 +61,58 @@ impl Anderson {
             groups: window.saturating_sub(1).div_ceil(LANES).max(1),
             window,
             limit,
+            reached: None,
         }
     }
 
     /// Returns the number of iterates kept.
-    pub fn kept(&self) -> usize {
+    fn kept(&self) -> usize {
         self.columns + usize::from(self.newest.is_some())
     }
 
+    /// Returns the plain step from the iterate before, if the value has fallen, and drops all
+    /// iterates.
+    ///
+    /// `accuracy` is the relative error of the value. A fall counts if it exceeds those of both
+    /// values, and if the step combined iterates.
+    pub fn undone(&mut self, value: f64, accuracy: f64) -> Option<Vec<f64>> {
+        let before = self.reached.take()?;
+        let fell = value < before.value * (1.0 - (accuracy + before.accuracy));
+        if !fell || self.kept() < 2 {
+            return None;
+        }
+        self.clear();
+        Some(before.plain)
+    }
+
+    /// Adds an iterate with its residual, and returns the next one: the accelerated step, or the
+    /// plain one if there is nothing to combine or the step is refused.
+    ///
+    /// `value` and `accuracy` are as in [`Anderson::undone`], `weights` those of the norm of the
+    /// residuals. O(window² · dimension).
+    pub fn next(
+        &mut self,
+        x: Vec<f64>,
+        residual: Vec<f64>,
+        weights: &[f64],
+        (value, accuracy): (f64, f64),
+    ) -> Vec<f64> {
+        let plain: Vec<f64> = match self.limit {
+            StepLimit::ClipAll(limit) => {
+                x.iter().zip(&residual).map(|(x, f)| x + f.clamp(-limit, limit)).collect()
+            }
+            StepLimit::Refuse(_) | StepLimit::Clip(_) => {
+                x.iter().zip(&residual).map(|(x, f)| x + f).collect()
+            }
+        };
+        self.push(x, residual);
+        let next = self.step(weights).unwrap_or_else(|| plain.clone());
+        self.reached = Some(Reached { value, accuracy, plain });
+        next
+    }
+
     /// Drops all iterates.
-    pub fn clear(&mut self) {
+    fn clear(&mut self) {
         self.newest = None;
         self.columns = 0;
         self.residuals.clear();
@@ -63,7 +120,7 @@ impl Anderson {
     }
 
     /// Adds an iterate with its residual. O(window · dimension).
-    pub fn push(&mut self, x: Vec<f64>, residual: Vec<f64>) {
+    fn push(&mut self, x: Vec<f64>, residual: Vec<f64>) {
         if let Some((x0, f0)) = &self.newest
             && self.window > 1
         {
@@ -95,7 +152,7 @@ impl Anderson {
     ///
     /// The step is `f − Σ_k γ_k (Δx_k + Δf_k)` with γ that minimises `‖f − Σ_k γ_k Δf_k‖` in the
     /// norm with the given weights. O(window² · dimension).
-    pub fn step(&self, weights: &[f64]) -> Option<Vec<f64>> {
+    fn step(&self, weights: &[f64]) -> Option<Vec<f64>> {
         let (x, f) = self.newest.as_ref()?;
         let columns = self.columns;
         if columns == 0 {
@@ -119,7 +176,7 @@ impl Anderson {
             normal[[i, i]] += 1e-14 * scale + f64::MIN_POSITIVE;
         }
         let right = Array1::from_iter(right.into_iter().take(columns)).insert_axis(Axis(1));
-        let gamma = linalg::spd_solve(normal.view(), right.view()).ok()?;
+        let gamma = spd_solve(normal.view(), right.view()).ok()?;
         let gamma: Vec<f64> = gamma.iter().copied().collect();
         let mut step: Vec<f64> = f
             .iter()
@@ -138,7 +195,7 @@ impl Anderson {
                     return None;
                 }
             }
-            StepLimit::Clip(limit) => {
+            StepLimit::Clip(limit) | StepLimit::ClipAll(limit) => {
                 step.iter_mut().for_each(|s| *s = s.clamp(-limit, limit));
             }
         }
@@ -225,5 +282,31 @@ mod tests {
         assert!(pushed(StepLimit::Refuse(2.0)).is_none());
         assert!(pushed(StepLimit::Refuse(20.0)).is_some());
         assert!(Anderson::new(5, StepLimit::Clip(0.7)).step(&[]).is_none());
+    }
+
+    /// The value `−x²`, whose residual is −x/2, with a last residual that overshoots.
+    #[test]
+    fn steps_that_lower_the_value_are_undone() {
+        let mut anderson = Anderson::new(5, StepLimit::ClipAll(0.7));
+        let mut x = anderson.next(vec![4.0], vec![-2.0], &[1.0], (-16.0, 0.0));
+        assert_eq!(x, [3.3]);
+        assert!(anderson.undone(-10.89, 0.0).is_none());
+        x = anderson.next(x, vec![-1.65], &[1.0], (-10.89, 0.0));
+        assert_relative_eq!(x[0], 2.6);
+        assert_relative_eq!(anderson.undone(-11.0, 0.0).unwrap()[0], 2.6, max_relative = 1e-12);
+        assert_eq!(anderson.kept(), 0);
+        let accurate = |accuracy| {
+            let mut anderson = Anderson::new(5, StepLimit::Clip(0.7));
+            anderson.next(vec![1.0], vec![0.2], &[1.0], (1.0, accuracy));
+            assert!(anderson.undone(2.0, accuracy).is_none());
+            anderson.next(vec![1.2], vec![0.1], &[1.0], (2.0, accuracy));
+            anderson.undone(1.9, accuracy)
+        };
+        assert_eq!(accurate(0.02).as_deref(), Some(&[1.2 + 0.1][..]));
+        assert_eq!(accurate(0.03), None);
+        // A plain step is never undone.
+        let mut anderson = Anderson::new(5, StepLimit::Refuse(2.0));
+        anderson.next(vec![1.0], vec![0.2], &[1.0], (1.0, 0.0));
+        assert!(anderson.undone(0.5, 0.0).is_none());
     }
 }
