@@ -6,15 +6,15 @@ use matmech::strategy::{self, Problem, Proof, ProvedBounds};
 use matmech::workload::{Gram, Workload};
 
 use crate::error::Result;
-use crate::experiment::Certificate;
+use crate::experiment::CellCertificate;
 use crate::remembered::Remembered;
 
 /// Bounds that many cells share, by workload string and certificate.
-static GRAM_BOUNDS: LazyLock<Remembered<(String, Certificate), GramBounds>> =
+static GRAM_BOUNDS: LazyLock<Remembered<(String, CellCertificate), GramBounds>> =
     LazyLock::new(|| Remembered::new(MAX_SHARED));
 
 /// The same for problems, by workload, objective and participation.
-static PROBLEM_BOUNDS: LazyLock<Remembered<([String; 3], Certificate), ProvedBounds>> =
+static PROBLEM_BOUNDS: LazyLock<Remembered<([String; 3], CellCertificate), ProvedBounds>> =
     LazyLock::new(|| Remembered::new(MAX_SHARED));
 
 /// Number of bounds that are kept.
@@ -37,7 +37,7 @@ impl GramBounds {
     ///
     /// # Errors
     /// The certificate does not fit the workload, or the eigensolver fails.
-    pub fn of(workload: &str, certificate: &Certificate) -> Result<Self> {
+    pub fn of(workload: &str, certificate: &CellCertificate) -> Result<Self> {
         let key = (workload.to_owned(), certificate.clone());
         let bounds = GRAM_BOUNDS.get(key, || {
             let gram = Workload::parse(workload)?.gram()?;
@@ -68,7 +68,7 @@ impl GramBounds {
 /// The certificate does not fit the problem, or the eigensolver fails.
 pub fn problem_bounds(
     problem: &Problem<'_>,
-    certificate: &Certificate,
+    certificate: &CellCertificate,
 ) -> Result<Option<ProvedBounds>> {
     let Some(proof) = certificate.proof("")? else { return Ok(None) };
     let name = problem.workload.name().to_owned();

@@ -72,7 +72,7 @@ pub(super) fn minimise(
         failed: None,
         limits: *limits,
     };
-    let problem = Problem(RefCell::new(seen));
+    let problem = ArgminProblem(RefCell::new(seen));
     let failed = |e: argmin::core::Error| {
         Error::bug("search for a reference measure", "an answer of the optimiser", e)
     };
@@ -113,7 +113,7 @@ struct Seen<'f, 'g> {
     limits: Limits,
 }
 
-struct Problem<'f, 'g>(RefCell<Seen<'f, 'g>>);
+struct ArgminProblem<'f, 'g>(RefCell<Seen<'f, 'g>>);
 
 impl Seen<'_, '_> {
     fn evaluate(&mut self, x: &[f64]) -> std::result::Result<(), argmin::core::Error> {
@@ -141,7 +141,7 @@ impl Seen<'_, '_> {
     }
 }
 
-impl CostFunction for &Problem<'_, '_> {
+impl CostFunction for &ArgminProblem<'_, '_> {
     type Param = Vec<f64>;
     type Output = f64;
 
@@ -152,7 +152,7 @@ impl CostFunction for &Problem<'_, '_> {
     }
 }
 
-impl Gradient for &Problem<'_, '_> {
+impl Gradient for &ArgminProblem<'_, '_> {
     type Param = Vec<f64>;
     type Gradient = Vec<f64>;
 

@@ -7,7 +7,7 @@ use serde::de::{DeserializeOwned, Deserializer, Expected, IntoDeserializer, Unex
 use toml::Value;
 use toml::de::DeTable;
 
-use crate::error::{Error, Problem, Result};
+use crate::error::{ConfigProblem, Error, Result};
 
 /// Reads a document. Errors have their key, and its line if the document has that key.
 ///
@@ -25,7 +25,7 @@ pub fn read<T: DeserializeOwned>(text: &str) -> Result<T> {
 pub fn table(text: &str) -> Result<toml::Table> {
     text.parse().map_err(|error: toml::de::Error| {
         let line = error.span().map(|span| line_at(text, span.start));
-        Error::at("", Problem::Syntax(error.message().to_owned())).on_line(|_| line)
+        Error::at("", ConfigProblem::Syntax(error.message().to_owned())).on_line(|_| line)
     })
 }
 
@@ -40,7 +40,7 @@ pub fn typed<T: DeserializeOwned>(table: &toml::Table) -> Result<T> {
         let Fault(problem) = error.into_inner();
         match *problem {
             // The path ends with the table, or with the key itself if serde reached it.
-            Problem::UnknownKey { ref key, .. } | Problem::MissingKey(ref key)
+            ConfigProblem::UnknownKey { ref key, .. } | ConfigProblem::MissingKey(ref key)
                 if last_key(&path) != key =>
             {
                 Error::at(key.clone(), *problem).under(&path)
@@ -94,19 +94,19 @@ fn last_key(path: &str) -> &str {
 
 /// An error of serde, kept as its parts instead of a message.
 #[derive(Debug)]
-struct Fault(Box<Problem>);
+struct Fault(Box<ConfigProblem>);
 
 impl Fault {
     fn mismatch(expected: &str, found: String) -> Self {
         let expected = plain_type(expected);
         let remedy = format!("write {expected}");
-        Self(Box::new(Problem::Mismatch { expected, found, remedy }))
+        Self(Box::new(ConfigProblem::Mismatch { expected, found, remedy }))
     }
 }
 
 impl serde::de::Error for Fault {
     fn custom<T: Display>(message: T) -> Self {
-        Self(Box::new(Problem::Syntax(message.to_string())))
+        Self(Box::new(ConfigProblem::Syntax(message.to_string())))
     }
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
@@ -122,7 +122,7 @@ impl serde::de::Error for Fault {
     }
 
     fn unknown_variant(found: &str, known: &'static [&'static str]) -> Self {
-        Self(Box::new(Problem::UnknownName {
+        Self(Box::new(ConfigProblem::UnknownName {
             noun: "name",
             found: found.to_owned(),
             known: owned(known),
@@ -130,11 +130,11 @@ impl serde::de::Error for Fault {
     }
 
     fn unknown_field(key: &str, known: &'static [&'static str]) -> Self {
-        Self(Box::new(Problem::UnknownKey { key: key.to_owned(), known: owned(known) }))
+        Self(Box::new(ConfigProblem::UnknownKey { key: key.to_owned(), known: owned(known) }))
     }
 
     fn missing_field(key: &'static str) -> Self {
-        Self(Box::new(Problem::MissingKey(key.to_owned())))
+        Self(Box::new(ConfigProblem::MissingKey(key.to_owned())))
     }
 }
 

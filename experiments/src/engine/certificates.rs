@@ -14,7 +14,7 @@ use super::experiment_plan::ExperimentPlan;
 use super::store::CellRecord;
 use crate::atomic::write_atomically;
 use crate::error::{Error, FileRole, Result};
-use crate::experiment::Certificate;
+use crate::experiment::CellCertificate;
 
 /// The name of the array with the manifest.
 const MANIFEST: &str = "manifest";
@@ -71,7 +71,7 @@ pub(super) fn write(file: &Path, plan: &ExperimentPlan<'_>, records: &[&CellReco
 ///
 /// # Errors
 /// The file is unreadable or damaged.
-pub fn read(file: &Path) -> Result<Option<HashMap<String, Certificate>>> {
+pub fn read(file: &Path) -> Result<Option<HashMap<String, CellCertificate>>> {
     let damaged = |found: String| {
         let expected = "32-bit arrays, and a manifest of cells in JSON";
         let remedy = "run the experiment again, or restore the file";
@@ -95,7 +95,7 @@ pub fn read(file: &Path) -> Result<Option<HashMap<String, Certificate>>> {
             _ => Err(damaged(format!("no array `{array}`"))),
         };
         let arrays = names.into_iter().map(array).collect::<Result<Vec<_>>>()?;
-        certificates.insert(cell, Certificate::of_arrays(arrays));
+        certificates.insert(cell, CellCertificate::of_arrays(arrays));
     }
     Ok(Some(certificates))
 }

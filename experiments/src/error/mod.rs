@@ -12,7 +12,7 @@ use parts::Parts;
 
 pub use file::FileRole;
 pub use location::{Document, Location};
-pub use problem::Problem;
+pub use problem::ConfigProblem;
 
 /// The result of every fallible function of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -40,7 +40,7 @@ pub enum Error {
         /// The location.
         at: Box<Location>,
         /// The problem.
-        problem: Box<Problem>,
+        problem: Box<ConfigProblem>,
     },
     /// An invalid option of a command.
     #[error("option {option}\n{}", Parts(expected, found, remedy))]
@@ -148,7 +148,7 @@ impl Error {
         found: impl Into<String>,
         remedy: impl Into<String>,
     ) -> Self {
-        let problem = Problem::Mismatch {
+        let problem = ConfigProblem::Mismatch {
             expected: expected.into(),
             found: found.into(),
             remedy: remedy.into(),
@@ -164,16 +164,16 @@ impl Error {
         known: &[&str],
     ) -> Self {
         let known = known.iter().map(|name| (*name).to_owned()).collect();
-        Self::at(key, Problem::UnknownName { noun, found: found.to_owned(), known })
+        Self::at(key, ConfigProblem::UnknownName { noun, found: found.to_owned(), known })
     }
 
     /// Returns the error of a value that the library refuses.
     pub fn refused(key: impl Into<String>, source: impl Into<matmech::Error>) -> Self {
-        Self::at(key, Problem::Refused(source.into()))
+        Self::at(key, ConfigProblem::Refused(source.into()))
     }
 
     /// Returns the error of a problem at `key` of a config.
-    pub fn at(key: impl Into<String>, problem: Problem) -> Self {
+    pub fn at(key: impl Into<String>, problem: ConfigProblem) -> Self {
         Self::Config { at: Box::new(Location::key(key)), problem: Box::new(problem) }
     }
 

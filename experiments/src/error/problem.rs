@@ -8,7 +8,7 @@ use crate::suggest::nearest;
 /// A problem at a location of a config.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Problem {
+pub enum ConfigProblem {
     /// An invalid value.
     Mismatch {
         /// The expected value.
@@ -42,7 +42,7 @@ pub enum Problem {
     Refused(matmech::Error),
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ConfigProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = |expected: &str, found: &str, remedy: &str| {
             write!(f, "{}", Parts(expected, found, remedy))

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 /// (`NAME:LENGTH`, with the indices in `NAME.at`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Certificate {
+pub struct CellCertificate {
     arrays: BTreeMap<String, Numbers>,
 }
 
@@ -48,11 +48,11 @@ impl TryFrom<String> for Numbers {
     }
 }
 
-impl Certificate {
+impl CellCertificate {
     /// Creates a certificate of a strategy problem.
     #[must_use]
     pub fn of(proof: &Proof) -> Self {
-        let mut certificate = Certificate::default();
+        let mut certificate = CellCertificate::default();
         certificate.insert_proof("", proof);
         certificate
     }
@@ -60,7 +60,7 @@ impl Certificate {
     /// Creates a certificate from stored arrays.
     #[must_use]
     pub fn of_arrays(arrays: impl IntoIterator<Item = (String, Vec<f32>)>) -> Self {
-        Certificate { arrays: arrays.into_iter().map(|(name, x)| (name, Numbers(x))).collect() }
+        CellCertificate { arrays: arrays.into_iter().map(|(name, x)| (name, Numbers(x))).collect() }
     }
 
     /// Iterates over the stored arrays.
@@ -98,10 +98,10 @@ impl Certificate {
         }
     }
 
-    /// Returns an array of [`Certificate::insert_exactly`], if it is known.
+    /// Returns an array of [`CellCertificate::insert_exactly`], if it is known.
     ///
     /// # Errors
-    /// As [`Certificate::values`], or parts of different lengths.
+    /// As [`CellCertificate::values`], or parts of different lengths.
     pub fn exact_values(&self, name: &str) -> Result<Option<Vec<f64>>> {
         let Some(mut sum) = self.values(name)? else { return Ok(None) };
         for part in &PARTS[1..] {
@@ -200,22 +200,22 @@ mod tests {
             },
             ProofWeights::of_cells(vec![Arc::new(vec![0.5, 0.5]), Arc::new(vec![1.0])]),
         );
-        let mut certificate = Certificate::default();
+        let mut certificate = CellCertificate::default();
         certificate.insert_proof("sample.3.", &proof);
         let json = serde_json::to_string(&certificate).unwrap();
-        let read: Certificate = serde_json::from_str(&json).unwrap();
+        let read: CellCertificate = serde_json::from_str(&json).unwrap();
         assert_eq!(read, certificate);
         assert_eq!(read.proof("sample.3.").unwrap(), Some(proof));
         assert_eq!(read.proof("sample.4.").unwrap(), None);
         let stored = read.arrays().map(|(name, x)| (name.to_owned(), x.to_vec()));
-        assert_eq!(Certificate::of_arrays(stored), certificate);
-        assert!(serde_json::from_str::<Certificate>(&json.replace("3e", "zz")).is_err());
+        assert_eq!(CellCertificate::of_arrays(stored), certificate);
+        assert!(serde_json::from_str::<CellCertificate>(&json.replace("3e", "zz")).is_err());
     }
 
     #[test]
     fn exact_arrays_keep_every_bit() {
         let values = [1.0 / 3.0, -2.0 / 7.0, 1e-9 / 11.0, 0.0];
-        let mut certificate = Certificate::default();
+        let mut certificate = CellCertificate::default();
         certificate.insert_exactly("m", &values);
         assert_eq!(certificate.exact_values("m").unwrap().unwrap(), values);
         assert_eq!(certificate.exact_values("n").unwrap(), None);
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn long_arrays_are_kept_at_knots() {
         let values: Vec<f64> = (0..300_000).map(|i| 1.0 / (i as f64 + 1.0)).collect();
-        let mut certificate = Certificate::default();
+        let mut certificate = CellCertificate::default();
         certificate.insert("w", &values);
         assert!(certificate.arrays().all(|(_, x)| x.len() <= knots::MAX_LENGTH));
         let read = certificate.values("w").unwrap().unwrap();

@@ -3,7 +3,7 @@
 use rand_chacha::ChaCha20Rng;
 
 use super::cell::Cell;
-use super::certificate::Certificate;
+use super::certificate::CellCertificate;
 use super::row::Row;
 use crate::config::Config;
 use crate::error::{Error, Result};
@@ -76,7 +76,7 @@ pub trait Experiment: std::fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// Returns an error if the certificate does not fit the cell.
-    fn prove(&self, _cell: &Cell, _certificate: &Certificate) -> Result<Vec<Row>> {
+    fn prove(&self, _cell: &Cell, _certificate: &CellCertificate) -> Result<Vec<Row>> {
         Ok(Vec::new())
     }
 }

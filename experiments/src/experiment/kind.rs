@@ -4,7 +4,7 @@ use rand_chacha::ChaCha20Rng;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Cell, Certificate, Experiment, Row};
+use super::{Cell, CellCertificate, Experiment, Row};
 use crate::config;
 use crate::error::{Error, Result};
 
@@ -69,7 +69,7 @@ pub trait Kind: std::fmt::Debug + Send + Sync {
         &self,
         _method: &str,
         _params: Self::Params,
-        _certificate: &Certificate,
+        _certificate: &CellCertificate,
     ) -> Result<Vec<Row>> {
         Ok(Vec::new())
     }
@@ -153,7 +153,7 @@ impl<K: Kind> Experiment for K {
         Kind::run(self, &cell.method, params_of::<K>(cell)?, rng)
     }
 
-    fn prove(&self, cell: &Cell, certificate: &Certificate) -> Result<Vec<Row>> {
+    fn prove(&self, cell: &Cell, certificate: &CellCertificate) -> Result<Vec<Row>> {
         Kind::prove(self, &cell.method, params_of::<K>(cell)?, certificate)
     }
 }

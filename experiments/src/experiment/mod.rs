@@ -11,7 +11,7 @@ mod knots;
 mod row;
 
 pub use cell::Cell;
-pub use certificate::{Certificate, unfit};
+pub use certificate::{CellCertificate, unfit};
 pub use experiment_trait::{Experiment, kind_of};
 pub use kind::{CellOf, Kind};
 pub use row::Row;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::certificate::Certificate;
+use super::certificate::CellCertificate;
 
 /// One metric of a finished cell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ pub struct Row {
     pub seconds: Option<f64>,
     /// The arrays that prove the bounds of the cell; at most one row has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub certificate: Option<Certificate>,
+    pub certificate: Option<CellCertificate>,
 }
 
 impl Row {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::sample_errors::{gram_of, over_samples, proved_over_samples};
 use crate::error::{Error, Result};
-use crate::experiment::{CellOf, Certificate, Kind, Row};
+use crate::experiment::{CellCertificate, CellOf, Kind, Row};
 use crate::strategies::check_methods;
 
 /// Domains × coverages × methods: `ratio_to_svdb` on random ranges.
@@ -107,7 +107,12 @@ impl Kind for CoveredRanges {
         over_samples(method, &grams(&params)?)
     }
 
-    fn prove(&self, _method: &str, params: Params, certificate: &Certificate) -> Result<Vec<Row>> {
+    fn prove(
+        &self,
+        _method: &str,
+        params: Params,
+        certificate: &CellCertificate,
+    ) -> Result<Vec<Row>> {
         // The SVD bound of every sample is 1 as a ratio, and needs no sample.
         if certificate.is_empty() {
             return Ok(vec![Row::proved("ratio_to_svdb", 1.0, None)]);

@@ -7,7 +7,7 @@ use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::experiment::{CellOf, Certificate, Kind, Row};
+use crate::experiment::{CellCertificate, CellOf, Kind, Row};
 use crate::proved::GramBounds;
 
 /// Level caps k × methods on one workload.
@@ -79,7 +79,7 @@ impl Kind for LevelCap {
                 .ok_or_else(|| Error::bug("the optimum", "a certificate", "none"))?;
             let (upper, lower) = (certificate.upper_bound / bound, certificate.lower_bound / bound);
             let row = Row::certified("ratio_to_svdb", upper, lower, certificate.gap());
-            let certificate = optimum.proof.as_ref().map(Certificate::of);
+            let certificate = optimum.proof.as_ref().map(CellCertificate::of);
             return Ok(vec![Row { certificate, ..row }]);
         };
         let options = LsaOptions { max_levels: params.levels, ..LsaOptions::default() };
@@ -92,7 +92,12 @@ impl Kind for LevelCap {
             Row::new("distinct_queries", outcome.queries.distinct().len() as f64),
         ])
     }
-    fn prove(&self, _method: &str, params: Params, certificate: &Certificate) -> Result<Vec<Row>> {
+    fn prove(
+        &self,
+        _method: &str,
+        params: Params,
+        certificate: &CellCertificate,
+    ) -> Result<Vec<Row>> {
         let rows = super::strategy_errors::proved(&GramBounds::of(&params.workload, certificate)?);
         Ok(rows.into_iter().filter(|row| row.metric == "ratio_to_svdb").collect())
     }

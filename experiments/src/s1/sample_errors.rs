@@ -4,7 +4,7 @@ use matmech::strategy::{self, svd_bound};
 use matmech::workload::{Gram, RangeSample};
 
 use crate::error::{Error, Result};
-use crate::experiment::{Certificate, Row};
+use crate::experiment::{CellCertificate, Row};
 use crate::proved::GramBounds;
 use crate::statistics::Sample;
 use crate::strategies::SVD_BOUND;
@@ -18,7 +18,7 @@ pub fn over_samples(method: &str, grams: &[Gram]) -> Result<Vec<Row>> {
         return Err(Error::bug("an average over samples", "at least one sample", "none"));
     }
     let (mut ratios, mut lower) = (Sample::default(), Sample::default());
-    let mut certificate = Certificate::default();
+    let mut certificate = CellCertificate::default();
     let mut details: Vec<(String, Sample)> = Vec::new();
     for (k, gram) in grams.iter().enumerate() {
         let bound = svd_bound(gram)?;
@@ -70,7 +70,7 @@ fn sample_prefix(sample: usize) -> String {
 
 /// Returns the proved row of the mean ratio over samples; see
 /// [`Experiment::prove`](crate::experiment::Experiment::prove).
-pub fn proved_over_samples(grams: &[Gram], certificate: &Certificate) -> Result<Vec<Row>> {
+pub fn proved_over_samples(grams: &[Gram], certificate: &CellCertificate) -> Result<Vec<Row>> {
     let (mut ratios, mut lower) = (Sample::default(), Sample::default());
     for (k, gram) in grams.iter().enumerate() {
         let proof = certificate.proof(&sample_prefix(k))?;

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::strategy_errors::{certificate, proved};
 use crate::error::{Error, Result};
-use crate::experiment::{CellOf, Certificate, Kind, Row};
+use crate::experiment::{CellCertificate, CellOf, Kind, Row};
 use crate::proved::GramBounds;
 use crate::strategies::{SVD_BOUND, check_workload};
 
@@ -127,13 +127,18 @@ impl Kind for SeparatedMarginals {
         let (lower, gap) = certificate(&selection, bound);
         let error = Row::certified("total_error", selection.error, lower, gap);
         let ratio = Row::certified("ratio_to_svdb", selection.error / bound, lower / bound, gap);
-        let certificate = selection.proof.as_ref().map(Certificate::of);
+        let certificate = selection.proof.as_ref().map(CellCertificate::of);
         let mut rows = vec![Row { seconds, certificate, ..error }, Row { seconds, ..ratio }];
         rows.extend(selection.details.iter().map(|(name, value)| Row::new(*name, *value)));
         Ok(rows)
     }
 
-    fn prove(&self, _method: &str, params: Params, certificate: &Certificate) -> Result<Vec<Row>> {
+    fn prove(
+        &self,
+        _method: &str,
+        params: Params,
+        certificate: &CellCertificate,
+    ) -> Result<Vec<Row>> {
         Ok(proved(&GramBounds::of(&params.workload, certificate)?))
     }
 }

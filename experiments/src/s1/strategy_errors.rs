@@ -6,7 +6,7 @@ use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::experiment::{CellOf, Certificate, Kind, Row};
+use crate::experiment::{CellCertificate, CellOf, Kind, Row};
 use crate::proved::GramBounds;
 use crate::remembered::Remembered;
 use crate::strategies::{SVD_BOUND, check_methods, check_workloads};
@@ -74,7 +74,12 @@ impl Kind for StrategyErrors {
         Ok(rows.as_ref().clone())
     }
 
-    fn prove(&self, _method: &str, params: Params, certificate: &Certificate) -> Result<Vec<Row>> {
+    fn prove(
+        &self,
+        _method: &str,
+        params: Params,
+        certificate: &CellCertificate,
+    ) -> Result<Vec<Row>> {
         Ok(proved(&GramBounds::of(&params.workload, certificate)?))
     }
 }
@@ -106,7 +111,7 @@ fn rows(method: &str, workload: &str) -> Result<Vec<Row>> {
         let (lower, gap) = certificate(&selection, bound);
         let error = Row::certified("total_error", selection.error, lower, gap);
         let ratio = Row::certified("ratio_to_svdb", selection.error / bound, lower / bound, gap);
-        let certificate = selection.proof.as_ref().map(Certificate::of);
+        let certificate = selection.proof.as_ref().map(CellCertificate::of);
         rows.extend([Row { seconds, certificate, ..error }, Row { seconds, ..ratio }]);
         rows.extend(selection.details.iter().map(|(name, value)| Row::new(*name, *value)));
     }

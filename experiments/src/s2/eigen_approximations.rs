@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::selections::{EIGEN_DESIGN, Selections};
 use crate::error::{Error, Result};
-use crate::experiment::{CellOf, Certificate, Kind, Row};
+use crate::experiment::{CellCertificate, CellOf, Kind, Row};
 use crate::proved::GramBounds;
 use crate::strategies::{check_method, check_methods, check_workloads};
 
@@ -140,7 +140,12 @@ impl Kind for EigenApproximations {
         Ok(rows)
     }
 
-    fn prove(&self, _method: &str, params: Params, certificate: &Certificate) -> Result<Vec<Row>> {
+    fn prove(
+        &self,
+        _method: &str,
+        params: Params,
+        certificate: &CellCertificate,
+    ) -> Result<Vec<Row>> {
         // The SVD bound is 1 as a ratio.
         if certificate.is_empty() {
             return Ok(vec![Row::proved("ratio_to_bound", 1.0, None)]);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::selections::{EIGEN_DESIGN, Outcome, Selections, inverse_privacy_cost};
 use crate::error::{Error, Result};
-use crate::experiment::{CellOf, Certificate, Kind, Row};
+use crate::experiment::{CellCertificate, CellOf, Kind, Row};
 use crate::proved::GramBounds;
 use crate::statistics::Sample;
 use crate::strategies::{SVD_BOUND, check_methods, check_workloads};
@@ -133,7 +133,12 @@ impl Kind for EigenComparison {
         Ok(rows)
     }
 
-    fn prove(&self, _method: &str, params: Params, certificate: &Certificate) -> Result<Vec<Row>> {
+    fn prove(
+        &self,
+        _method: &str,
+        params: Params,
+        certificate: &CellCertificate,
+    ) -> Result<Vec<Row>> {
         let Params { epsilon, delta, workload, permutations } = params;
         let bounds = GramBounds::of(&name(&workload, permutations, 1), certificate)?;
         let queries = Workload::parse(&workload)?.count().as_f64();

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::laplace;
 use crate::error::Result;
-use crate::experiment::{CellOf, Certificate, Kind, Row};
+use crate::experiment::{CellCertificate, CellOf, Kind, Row};
 use crate::strategies::{check_methods, check_workloads};
 
 /// Workloads × design sets: the gain of weighting the queries.
@@ -63,7 +63,7 @@ impl Kind for LaplaceDesigns {
         let selector = strategy::by_name(method)?;
         let bare = laplace::error(&selector.select(&gram)?.strategy, &gram)?;
         let weighted = laplace::reweighted(selector.as_ref(), &gram, None)?;
-        let mut certificate = Certificate::default();
+        let mut certificate = CellCertificate::default();
         for (k, dual) in weighted.duals.iter().enumerate() {
             certificate.insert(&format!("dual.{k}"), &dual.to_vec());
         }
@@ -83,7 +83,12 @@ impl Kind for LaplaceDesigns {
         ])
     }
 
-    fn prove(&self, method: &str, params: Params, certificate: &Certificate) -> Result<Vec<Row>> {
+    fn prove(
+        &self,
+        method: &str,
+        params: Params,
+        certificate: &CellCertificate,
+    ) -> Result<Vec<Row>> {
         let gram = Workload::parse(&params.workload)?.gram()?;
         let mut duals = Vec::new();
         while let Some(dual) = certificate.values(&format!("dual.{}", duals.len()))? {

@@ -45,7 +45,7 @@ pub(super) struct Setting {
 
 /// A table, a workload and an ε.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Point<'a> {
+pub(super) struct TrialPoint<'a> {
     pub data: &'a DataUse,
     pub workload: &'a str,
     pub epsilon: f64,
@@ -130,11 +130,11 @@ impl Trials {
     /// cannot answer the workload, or the budget is invalid.
     pub fn error(
         &self,
-        point: &Point<'_>,
+        point: &TrialPoint<'_>,
         setting: &Setting,
         method: &str,
     ) -> Result<Arc<RelativeError>> {
-        let Point { data, workload, epsilon } = *point;
+        let TrialPoint { data, workload, epsilon } = *point;
         let Setting { delta, trials, sanity_share, noise_seed } = *setting;
         let stream = format!(
             "relative error; {noise_seed}; {}; {workload}; {epsilon}; {delta}; {method}",
@@ -162,7 +162,7 @@ impl Trials {
         })
     }
 
-    fn target(&self, point: &Point<'_>, sanity_share: f64) -> Result<Arc<Target>> {
+    fn target(&self, point: &TrialPoint<'_>, sanity_share: f64) -> Result<Arc<Target>> {
         let key = (point.data.clone(), point.workload.to_owned(), sanity_share.to_bits());
         self.targets.get(key, || {
             let table = self.catalogue.load(&point.data.name)?;

@@ -8,7 +8,7 @@ use matmech::strategy::{self, Selection};
 use matmech::workload::{Gram, Workload};
 
 use crate::error::Result;
-use crate::experiment::Certificate;
+use crate::experiment::CellCertificate;
 use crate::remembered::Remembered;
 use crate::strategies::SVD_BOUND;
 
@@ -31,7 +31,7 @@ pub(super) struct Outcome {
     /// Details that the selector reports, by name.
     pub details: Vec<(&'static str, f64)>,
     /// The certificate of the optimum.
-    pub certificate: Option<Certificate>,
+    pub certificate: Option<CellCertificate>,
 }
 
 impl Outcome {
@@ -105,7 +105,7 @@ impl Selections {
         let Selection { error, certificate, proof, details, .. } = selector.select(gram)?;
         let seconds = started.elapsed().as_secs_f64();
         let lower = certificate.map_or(svd_bound, |c| c.lower_bound.max(svd_bound)).min(error);
-        let certificate = proof.as_ref().map(Certificate::of);
+        let certificate = proof.as_ref().map(CellCertificate::of);
         Ok(Outcome { error, lower, svd_bound, queries, seconds, details, certificate })
     }
 }

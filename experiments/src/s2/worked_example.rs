@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::selections::inverse_privacy_cost;
 use crate::error::{Error, Result};
-use crate::experiment::{CellOf, Certificate, Kind, Row};
+use crate::experiment::{CellCertificate, CellOf, Kind, Row};
 use crate::proved::GramBounds;
 use crate::strategies::{SVD_BOUND, check_method};
 
@@ -102,7 +102,7 @@ impl Kind for WorkedExample {
         let over_eigen = (error / self::error("eigen-design", &gram)?).sqrt();
         let mut rows = vec![
             Row {
-                certificate: optimum.proof.as_ref().map(Certificate::of),
+                certificate: optimum.proof.as_ref().map(CellCertificate::of),
                 ..Row::certified("total_error", error, lower, gap)
             },
             // RMSE is the square root of the error: 1 + gap becomes √(1 + gap).
@@ -118,7 +118,12 @@ impl Kind for WorkedExample {
         Ok(rows)
     }
 
-    fn prove(&self, method: &str, params: Params, certificate: &Certificate) -> Result<Vec<Row>> {
+    fn prove(
+        &self,
+        method: &str,
+        params: Params,
+        certificate: &CellCertificate,
+    ) -> Result<Vec<Row>> {
         let gram = Workload::explicit(&[8], queries())?.gram()?;
         let bounds = GramBounds::of_gram(&gram, certificate.proof("")?.as_ref())?;
         // The row of the SVD bound has itself as its lower bound.

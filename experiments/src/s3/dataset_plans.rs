@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::plan_rows::{self, KnownBounds};
 use super::workloads::{DatasetSizes, OVER_DATASETS, over_dataset};
 use crate::error::{Error, Result};
-use crate::experiment::{CellOf, Certificate, Kind, Row};
+use crate::experiment::{CellCertificate, CellOf, Kind, Row};
 
 /// Data sets × workloads × planners: `rmse` at unit privacy cost with lower bound, `queries` and
 /// `solves`.
@@ -97,7 +97,12 @@ impl Kind for DatasetPlans {
         plan_rows::all("rmse", method, &workload, &params, &self.bounds)
     }
 
-    fn prove(&self, method: &str, params: Params, certificate: &Certificate) -> Result<Vec<Row>> {
+    fn prove(
+        &self,
+        method: &str,
+        params: Params,
+        certificate: &CellCertificate,
+    ) -> Result<Vec<Row>> {
         let workload = over_dataset(&params.dataset, &params.workload, params.product_above)?;
         plan_rows::proved("rmse", method, &workload, certificate)
     }

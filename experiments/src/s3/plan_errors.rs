@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::plan_rows::{self, KnownBounds};
 use super::workloads;
 use crate::error::{Error, Result};
-use crate::experiment::{CellOf, Certificate, Kind, Row};
+use crate::experiment::{CellCertificate, CellOf, Kind, Row};
 
 /// Parts of a grid n × d × workloads × planners: `rmse`, `queries` and `solves`.
 ///
@@ -136,7 +136,12 @@ impl Kind for PlanErrors {
         plan_rows::all(metric, method, &workload, &params, &self.bounds)
     }
 
-    fn prove(&self, method: &str, params: Params, certificate: &Certificate) -> Result<Vec<Row>> {
+    fn prove(
+        &self,
+        method: &str,
+        params: Params,
+        certificate: &CellCertificate,
+    ) -> Result<Vec<Row>> {
         let workload =
             workloads::uniform(params.n, params.d, &params.workload, params.weight_seed)?;
         let metric = if params.weight_seed.is_some() { "wrmse" } else { "rmse" };

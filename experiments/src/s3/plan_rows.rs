@@ -11,7 +11,7 @@ use matmech::workload::{GroupedWorkload, QueryCount};
 
 use super::planners;
 use crate::error::{Error, Result};
-use crate::experiment::{Certificate, Row, unfit};
+use crate::experiment::{CellCertificate, Row, unfit};
 use crate::remembered::Remembered;
 
 /// Maximum difference between the recomputed and the requested privacy cost.
@@ -58,8 +58,8 @@ pub(super) fn error(metric: &str, plan: &Plan, seconds: f64) -> Row {
 
 /// Returns the certificate of a plan: its measure, one array per class, and its proofs with their
 /// attributes.
-fn certificate(plan: &Plan) -> Certificate {
-    let mut certificate = Certificate::default();
+fn certificate(plan: &Plan) -> CellCertificate {
+    let mut certificate = CellCertificate::default();
     insert_measure(&mut certificate, plan.measure());
     for (k, SubspaceProof { attributes, proof }) in plan.proofs().iter().enumerate() {
         let positions: Vec<f64> = attributes.positions().map(|p| p as f64).collect();
@@ -70,7 +70,7 @@ fn certificate(plan: &Plan) -> Certificate {
 }
 
 /// Adds a measure that is not uniform.
-fn insert_measure(certificate: &mut Certificate, measure: &ReferenceMeasure) {
+fn insert_measure(certificate: &mut CellCertificate, measure: &ReferenceMeasure) {
     if measure.is_uniform() {
         return;
     }
@@ -88,7 +88,7 @@ fn insert_measure(certificate: &mut Certificate, measure: &ReferenceMeasure) {
 /// Returns the measure of a certificate.
 ///
 /// Its weights are exact: rounding could make residual problems differ that were equal.
-fn measure(certificate: &Certificate, sizes: &[usize]) -> Result<ReferenceMeasure> {
+fn measure(certificate: &CellCertificate, sizes: &[usize]) -> Result<ReferenceMeasure> {
     let Some(classes) = certificate.values("classes")? else {
         return Ok(ReferenceMeasure::uniform(sizes));
     };
@@ -121,7 +121,7 @@ pub(super) fn proved(
     metric: &str,
     method: &str,
     workload: &GroupedWorkload,
-    certificate: &Certificate,
+    certificate: &CellCertificate,
 ) -> Result<Vec<Row>> {
     let sizes = workload.schema().sizes();
     if certificate.is_empty() {
@@ -211,7 +211,7 @@ fn global_bound(metric: &str, workload: &GroupedWorkload) -> Result<Vec<Row>> {
     let bound = GlobalBound::of(workload, &BoundWeights::Optimised, Some(plan.measure()))?;
     let seconds = started.elapsed().as_secs_f64();
     let value = bound.rmse(plan.queries().as_f64(), 1.0);
-    let mut certificate = Certificate::default();
+    let mut certificate = CellCertificate::default();
     match (&bound.proof, &bound.weights) {
         (Some(proof), _) => certificate.insert_proof("", proof),
         (None, Some(weights)) => insert_measure(&mut certificate, weights),

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::plan_errors::check_size;
 use super::{plan_rows, workloads};
 use crate::error::{Error, Result};
-use crate::experiment::{CellOf, Certificate, Kind, Row};
+use crate::experiment::{CellCertificate, CellOf, Kind, Row};
 
 /// The number of phases: planning and answering.
 const PHASES: usize = 2;
@@ -128,7 +128,12 @@ impl Kind for PlanScale {
         ])
     }
 
-    fn prove(&self, method: &str, params: Params, certificate: &Certificate) -> Result<Vec<Row>> {
+    fn prove(
+        &self,
+        method: &str,
+        params: Params,
+        certificate: &CellCertificate,
+    ) -> Result<Vec<Row>> {
         let workload = workloads::uniform(params.n, params.d, &params.workload, None)?;
         plan_rows::proved("rmse", method, &workload, certificate)
     }

@@ -8,7 +8,7 @@ use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::experiment::{CellOf, Certificate, Kind, Row};
+use crate::experiment::{CellCertificate, CellOf, Kind, Row};
 use crate::proved::problem_bounds;
 use crate::statistics::Sample;
 use crate::strategies::check_workloads;
@@ -115,7 +115,7 @@ impl Kind for ProblemErrors {
             }
             None => Row::new("error", error),
         };
-        let certificate = selection.proof.as_ref().map(Certificate::of);
+        let certificate = selection.proof.as_ref().map(CellCertificate::of);
         let mut rows = vec![Row { seconds, certificate, ..row }];
         rows.extend(selection.details.iter().map(|(name, value)| Row::new(*name, *value)));
         if !matches!(objective, Objective::Mean | Objective::Max) {
@@ -126,7 +126,12 @@ impl Kind for ProblemErrors {
         Ok(rows)
     }
 
-    fn prove(&self, _method: &str, params: Params, certificate: &Certificate) -> Result<Vec<Row>> {
+    fn prove(
+        &self,
+        _method: &str,
+        params: Params,
+        certificate: &CellCertificate,
+    ) -> Result<Vec<Row>> {
         let workload = Workload::parse(&params.workload)?;
         let objective: Objective = params.objective.parse()?;
         let participation: Participation = params.participation.parse()?;

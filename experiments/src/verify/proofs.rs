@@ -12,7 +12,7 @@ use crate::columns;
 use crate::config::{Config, Profile};
 use crate::engine::{ExperimentPlan, PlannedCell, read_certificates};
 use crate::error::Result;
-use crate::experiment::{Certificate, Experiment, Row};
+use crate::experiment::{CellCertificate, Experiment, Row};
 use crate::layout::{Results, shown};
 use crate::remembered::Remembered;
 use crate::table::Table;
@@ -139,7 +139,7 @@ fn judged(
     plan: &ExperimentPlan<'_>,
     cell: &PlannedCell,
     claims: &[Claim],
-    certificates: &HashMap<String, Certificate>,
+    certificates: &HashMap<String, CellCertificate>,
     known: &Known,
 ) -> (usize, Vec<String>) {
     let rows = match proved_rows(plan, cell, certificates, known) {
@@ -162,7 +162,7 @@ fn judged(
 fn proved_rows(
     plan: &ExperimentPlan<'_>,
     cell: &PlannedCell,
-    certificates: &HashMap<String, Certificate>,
+    certificates: &HashMap<String, CellCertificate>,
     known: &Known,
 ) -> Result<Vec<Row>> {
     let proved = |cell: &PlannedCell| {

@@ -83,7 +83,7 @@ pub struct GraphicalModel {
 }
 
 /// One evaluation of the model.
-struct Point {
+struct FitPoint {
     marginals: CalibratedTree,
     loss: f64,
     /// (μ_c − y_c)/σ_c² for every measured set.
@@ -221,7 +221,7 @@ impl GraphicalModel {
     }
 
     /// Makes one step with backtracking; `None` if no step improves the loss.
-    fn stepped(&mut self, frame: &Frame, point: &Point) -> Option<Point> {
+    fn stepped(&mut self, frame: &Frame, point: &FitPoint) -> Option<FitPoint> {
         let before: Vec<Vec<f64>> = self.measured.iter().map(|m| m.potential.clone()).collect();
         self.step *= 2.0;
         for _ in 0..60 {
@@ -254,7 +254,7 @@ impl GraphicalModel {
     }
 
     /// Computes marginals, loss and gradients for the current potentials.
-    fn evaluate(&self, frame: &Frame) -> Point {
+    fn evaluate(&self, frame: &Frame) -> FitPoint {
         let mut tables: Vec<Vec<f64>> = frame.cells.iter().map(|&cells| vec![0.0; cells]).collect();
         for (m, (clique, onto)) in self.measured.iter().zip(&frame.projections) {
             onto.apply(&mut tables[*clique], &m.potential, |x, theta| *x += theta);
@@ -272,13 +272,13 @@ impl GraphicalModel {
             projected.push(marginal);
         }
         let marginals = CalibratedTree::new(sizes.clone(), frame.tree.clone(), tables, separators);
-        Point { marginals, loss, gradients, projected }
+        FitPoint { marginals, loss, gradients, projected }
     }
 
     /// Returns the gap ⟨∇L, μ⟩ − N̂ min_x Σ_c ∇_c(x_c).
     ///
     /// L is convex, so no distribution has a loss smaller by more than this.
-    fn gap(&self, frame: &Frame, point: &Point) -> f64 {
+    fn gap(&self, frame: &Frame, point: &FitPoint) -> f64 {
         let mut tables: Vec<Vec<f64>> = frame.cells.iter().map(|&cells| vec![0.0; cells]).collect();
         let mut along = 0.0;
         for ((gradient, marginal), (clique, onto)) in

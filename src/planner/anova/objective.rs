@@ -24,7 +24,7 @@ use matmech_linalg as linalg;
 type Signature = Vec<(u64, Vec<KernelId>)>;
 
 /// A solved residual problem that is not a product of others.
-pub(super) struct Problem {
+pub(super) struct SolvedProblem {
     /// The terms of its Gram matrix.
     terms: Vec<(f64, Vec<KernelId>)>,
     /// The error E.
@@ -45,7 +45,7 @@ pub(super) enum Derivative {
 }
 
 /// The objective function F of the search.
-pub(super) struct Objective<'a> {
+pub(super) struct SearchObjective<'a> {
     workload: &'a GroupedWorkload,
     classes: &'a Classes,
     optimal: Optimal,
@@ -57,10 +57,10 @@ pub(super) struct Objective<'a> {
     pub iterations: usize,
 }
 
-impl<'a> Objective<'a> {
+impl<'a> SearchObjective<'a> {
     /// Creates the objective of a workload.
     pub fn new(workload: &'a GroupedWorkload, classes: &'a Classes, optimal: Optimal) -> Self {
-        Objective { workload, classes, optimal, weights: HashMap::new(), iterations: 0 }
+        SearchObjective { workload, classes, optimal, weights: HashMap::new(), iterations: 0 }
     }
 
     /// Computes F and its gradient by the measure of every class.
@@ -101,7 +101,7 @@ pub(super) struct Evaluation {
     /// The derivatives by the measures of the classes.
     pub gradients: Vec<Vec<f64>>,
     pub decomposition: Decomposition,
-    pub problems: Vec<Problem>,
+    pub problems: Vec<SolvedProblem>,
     /// The derivatives by the kernels.
     pub upstream: Vec<Upstream>,
 }
@@ -120,12 +120,12 @@ pub(super) fn evaluate(
         measures.iter().map(|nu| Measure::of(nu.clone())).collect::<Result<Vec<_>>>()?;
     let measure = ReferenceMeasure::of_classes(classes.of.clone(), &per_class)?;
     let decomposition = Decomposition::for_measure(workload, &measure)?;
-    let mut problems: Vec<Problem> = Vec::new();
+    let mut problems: Vec<SolvedProblem> = Vec::new();
     let mut known: HashMap<Signature, usize> = HashMap::new();
     let mut solved = |key: Key,
                       sizes: &[usize],
                       terms: Vec<(f64, Vec<KernelId>)>,
-                      problems: &mut Vec<Problem>|
+                      problems: &mut Vec<SolvedProblem>|
      -> Result<usize> {
         let signature: Signature =
             terms.iter().map(|(c, kernels)| (c.to_bits(), kernels.clone())).collect();
@@ -137,7 +137,7 @@ pub(super) fn evaluate(
         let problem = SubspaceProblem { sizes, classes: &[], terms: listed };
         let (error, derivative) = solve(key, &problem)?;
         known.insert(signature, problems.len());
-        problems.push(Problem { terms, error, derivative, upstream: 0.0 });
+        problems.push(SolvedProblem { terms, error, derivative, upstream: 0.0 });
         Ok(problems.len() - 1)
     };
     let mut by_coefficients: Vec<Vec<f64>> = Vec::with_capacity(decomposition.residuals().len());
@@ -246,7 +246,7 @@ impl Derivative {
     }
 }
 
-impl Problem {
+impl SolvedProblem {
     /// Adds the derivatives by the kernels.
     ///
     /// Returns the derivatives of E by the coefficients.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::classes::Classes;
 use super::compressed::compressed;
-use super::objective::Objective;
+use super::objective::SearchObjective;
 use super::options::SearchOptions;
 use super::saddle::{self, PathLimits, SaddleSearch};
 use super::search::{self, Search, Start};
@@ -216,7 +216,7 @@ impl Anova {
             steps: self.search.steps,
             evaluations: self.search.evaluations,
         };
-        let mut objective = Objective::new(workload, classes, Optimal::new(options)?);
+        let mut objective = SearchObjective::new(workload, classes, Optimal::new(options)?);
         let mut search = Search::new(&mut objective, &classes.sizes);
         let mut starts: Vec<Start> =
             starts.iter().map(|(name, z)| search.start(*name, &z.concat())).collect();

@@ -1,6 +1,6 @@
 //! The search for a measure from several starts.
 
-use super::objective::Objective;
+use super::objective::SearchObjective;
 use crate::error::{Error, Result};
 use crate::planner::minimise::{Limits, Minimum, minimise, softmax, through_softmax};
 use crate::planner::plan::MeasureStart;
@@ -10,7 +10,7 @@ const ROUNDING: f64 = 1e-8;
 
 /// The total error as a function of logarithms of weights, in units of similar curvature.
 pub(super) struct Search<'o, 'w> {
-    pub objective: &'o mut Objective<'w>,
+    pub objective: &'o mut SearchObjective<'w>,
     sizes: &'o [usize],
     /// The unit of every variable.
     units: Vec<f64>,
@@ -29,7 +29,7 @@ pub(super) struct Start {
 
 impl<'o, 'w> Search<'o, 'w> {
     /// Creates the search over one measure per class of attributes, of the given sizes.
-    pub fn new(objective: &'o mut Objective<'w>, sizes: &'o [usize]) -> Self {
+    pub fn new(objective: &'o mut SearchObjective<'w>, sizes: &'o [usize]) -> Self {
         // Gradient and curvature by a weight of about 1/n are in proportion to 1/n. In units of n,
         // those of all classes are similar.
         let max_size = sizes.iter().copied().max().unwrap_or(1) as f64;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use approx::assert_relative_eq;
 
 use super::classes::Classes;
-use super::objective::Objective;
+use super::objective::SearchObjective;
 use super::*;
 use crate::error::Result;
 use crate::planner::minimise::{Limits, minimise, reference_measure, softmax, through_softmax};
@@ -80,7 +80,7 @@ fn objective(
     let options = crate::strategy::OptimalOptions { tolerance, max_iterations: 2000 };
     move |z: &[f64]| {
         let classes = Classes::of(workload);
-        let mut objective = Objective::new(workload, &classes, Optimal::new(options)?);
+        let mut objective = SearchObjective::new(workload, &classes, Optimal::new(options)?);
         let measures = softmax(z, &classes.sizes);
         let (value, gradients) = objective.evaluate(&measures)?;
         Ok((value, through_softmax(&measures, &gradients)))

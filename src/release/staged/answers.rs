@@ -10,7 +10,7 @@
 
 use std::path::Path;
 
-use super::marginals::{PublishedMarginal, StagedMarginals};
+use super::marginals::{StagedMarginal, StagedMarginals};
 use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::release::answers::{failed, table};
@@ -51,7 +51,7 @@ pub fn write(
     workload.groups().iter().try_for_each(|group| marginals.check(group.attributes()))?;
     let schema = workload.schema();
     let bits = marginals.bits();
-    let mut known: Option<(AttributeSet, PublishedMarginal)> = None;
+    let mut known: Option<(AttributeSet, StagedMarginal)> = None;
     table(path, &COLUMNS, workload, progress, &mut |out, group| {
         let set = group.attributes();
         let marginal = match known.take() {
@@ -103,7 +103,7 @@ fn rounding_of_sum(cells: &[f64]) -> f64 {
 }
 
 /// Says what the bound of a query is.
-fn in_words(schema: &Schema, marginal: &PublishedMarginal, weight: f64) -> String {
+fn in_words(schema: &Schema, marginal: &StagedMarginal, weight: f64) -> String {
     match (marginal.error_bound, marginal.of_published) {
         (Some(_), Some(set)) => {
             let factor = match weight == 1.0 {

@@ -83,7 +83,7 @@ impl CertificatePlan {
 
 /// The published marginals with their noisy distances.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Certificate {
+pub struct DistanceCertificate {
     /// s: the bits after the binary point.
     pub bits: u32,
     /// The published marginals in units of 2^−s.
@@ -119,7 +119,7 @@ pub struct ErrorBounds {
     pub mean_per_record: Option<f64>,
 }
 
-impl Certificate {
+impl DistanceCertificate {
     /// Returns the question that the certificate answers.
     pub(super) fn question(&self) -> DistanceQuestion<'_> {
         let (bits, each, sum) = (self.bits, self.each, self.sum);

@@ -29,7 +29,7 @@ pub struct StagedMarginals {
 
 /// An estimated marginal.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PublishedMarginal {
+pub struct StagedMarginal {
     /// The cells, row-major: exact multiples of 2^−bits.
     pub cells: Vec<f64>,
     /// The 95 % upper bound of its L1 error in records, if there is a certificate.
@@ -169,7 +169,7 @@ impl StagedMarginals {
     ///
     /// # Errors
     /// As [`StagedMarginals::check`].
-    pub fn marginal(&self, set: AttributeSet) -> Result<PublishedMarginal> {
+    pub fn marginal(&self, set: AttributeSet) -> Result<StagedMarginal> {
         self.check(set)?;
         let unit = (-f64::from(self.bits())).exp2();
         let in_records = |units: &[i64]| units.iter().map(|t| *t as f64 * unit).collect::<Vec<_>>();
@@ -181,10 +181,10 @@ impl StagedMarginals {
                 false => summed(&shape, g.axes_in(set), &in_records(units)),
             };
             let error_bound = self.bounds.as_ref().map(|bounds| bounds.each[index]);
-            return Ok(PublishedMarginal { cells, error_bound, of_published: Some(*g) });
+            return Ok(StagedMarginal { cells, error_bound, of_published: Some(*g) });
         }
         let estimate = self.estimates()?.fit.marginal(set)?;
         let cells = in_records(&in_units(&estimate, self.bits()));
-        Ok(PublishedMarginal { cells, error_bound: None, of_published: None })
+        Ok(StagedMarginal { cells, error_bound: None, of_published: None })
     }
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::certificate::{Certificate, NoisyTotal};
+use super::certificate::{DistanceCertificate, NoisyTotal};
 use super::plan::StagedPlan;
 use super::residuals::centred;
 use super::statement::StagedStatement;
@@ -47,7 +47,7 @@ pub struct StagedMeasurements {
     /// The measurements of every stage, with their noisy answers.
     pub stages: Vec<MeasuredList>,
     /// The certificate, unless it was switched off or the run was interrupted.
-    pub certificate: Option<Certificate>,
+    pub certificate: Option<DistanceCertificate>,
 }
 
 /// The contents of `distances.json`.
@@ -241,7 +241,7 @@ impl StagedMeasurements {
         Ok(read)
     }
 
-    fn read_certificate(&self, folder: &Path) -> Result<Certificate> {
+    fn read_certificate(&self, folder: &Path) -> Result<DistanceCertificate> {
         let mut read = Files::read(folder, &[MARGINALS, DISTANCES])?;
         let refuse = |name: &str, expected: &str, found: String| {
             Error::bad_input(folder.join(name).display().to_string(), expected, found, REMEDY)
@@ -284,7 +284,7 @@ impl StagedMeasurements {
             }
             marginals.push((set, units));
         }
-        Ok(Certificate {
+        Ok(DistanceCertificate {
             bits: document.bits,
             marginals,
             each: document.deviation.parse()?,

@@ -33,8 +33,8 @@ mod run;
 mod statement;
 mod units;
 
-pub use certificate::{Certificate, ErrorBounds};
-pub use marginals::{PublishedMarginal, StagedMarginals};
+pub use certificate::{DistanceCertificate, ErrorBounds};
+pub use marginals::{StagedMarginal, StagedMarginals};
 pub use measurements::StagedMeasurements;
 pub use plan::{DEFAULT_CERTIFICATE_SHARE, StagedPlan};
 pub use report::report;

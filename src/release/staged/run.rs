@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::certificate::Certificate;
+use super::certificate::DistanceCertificate;
 use super::marginals::StagedMarginals;
 use super::measurements::{StagedMeasurements, answers_of};
 use super::plan::StagedPlan;
@@ -110,7 +110,7 @@ pub(super) fn measure(
     let Some(certificate) = plan.certificate() else { return Ok(()) };
     let marginals = plan.published(&estimates)?;
     let (distances, sum_of_distances) = table.distances(&certificate.question(&marginals))?;
-    measured.certificate = Some(Certificate {
+    measured.certificate = Some(DistanceCertificate {
         bits: certificate.bits,
         marginals,
         each: certificate.each,

@@ -6,7 +6,7 @@
 //! `v > t`, which are added.
 
 use super::bounds::Bounds;
-use super::dual::{Dual, Point};
+use super::dual::{Dual, DualPoint};
 use super::interior_point;
 use super::newton::Curvature;
 use super::options::OptimalOptions;
@@ -68,7 +68,7 @@ pub(super) fn run(
             .iter()
             .map(|&o| (1.0 - uniform_share) * point.mu[o] / total + uniform_share / size)
             .collect();
-        let start: Point = restricted.evaluate(&start)?;
+        let start: DualPoint = restricted.evaluate(&start)?;
         let mut small_bounds = Bounds::new();
         small_bounds.record(&start);
         let max_steps = options.max_iterations - bounds.evaluations;

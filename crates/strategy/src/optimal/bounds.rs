@@ -1,6 +1,6 @@
 //! The best bounds of a search, and the points that attain them.
 
-use super::dual::Point;
+use super::dual::DualPoint;
 use super::options::OptimalOptions;
 use crate::certificate::Certificate;
 use crate::progress::goes_on;
@@ -10,7 +10,7 @@ pub(super) struct Bounds {
     pub lower: f64,
     /// The weights of the lower bound, one per orbit.
     pub dual: Vec<f64>,
-    pub upper: Option<Point>,
+    pub upper: Option<DualPoint>,
     pub evaluations: usize,
     /// Whether the observer ended the iteration.
     pub interrupted: bool,
@@ -23,7 +23,7 @@ impl Bounds {
     }
 
     /// Updates the bounds with an evaluated point.
-    pub fn record(&mut self, point: &Point) {
+    pub fn record(&mut self, point: &DualPoint) {
         self.evaluations += 1;
         if point.lower_bound() > self.lower {
             self.lower = point.lower_bound();
@@ -44,7 +44,7 @@ impl Bounds {
     }
 
     pub fn upper_bound(&self) -> f64 {
-        self.upper.as_ref().map_or(f64::INFINITY, Point::upper_bound)
+        self.upper.as_ref().map_or(f64::INFINITY, DualPoint::upper_bound)
     }
 
     pub fn gap(&self) -> f64 {
@@ -55,7 +55,7 @@ impl Bounds {
 /// The best point of a dual problem, the weights of the best lower bound (one per orbit), and the
 /// certificate.
 pub(super) struct Proved {
-    pub point: Point,
+    pub point: DualPoint,
     pub dual: Vec<f64>,
     pub certificate: Certificate,
 }

@@ -40,7 +40,7 @@ struct DualBlock {
 
 /// One evaluation of the dual function.
 #[derive(Clone)]
-pub(super) struct Point {
+pub(super) struct DualPoint {
     /// Weights per cell, one per orbit, with `Σ |O| μ_O = 1`.
     pub mu: Vec<f64>,
     /// `t = tr K^½`.
@@ -60,7 +60,7 @@ pub(super) struct Spectrum {
     pub y: Array2<f64>,
 }
 
-impl Point {
+impl DualPoint {
     /// Returns `t²`, a lower bound on the error of any strategy.
     pub fn lower_bound(&self) -> f64 {
         self.t * self.t
@@ -150,7 +150,7 @@ impl Dual {
         vec![1.0 / self.orbit_sizes.iter().sum::<f64>(); self.orbit_sizes.len()]
     }
 
-    /// Returns the orbits of the columns of every block, in the order of [`Point::spectra`].
+    /// Returns the orbits of the columns of every block, in the order of [`DualPoint::spectra`].
     pub fn block_orbits(&self) -> impl Iterator<Item = &[usize]> {
         self.blocks.iter().map(|b| b.orbits.as_slice())
     }
@@ -175,7 +175,7 @@ impl Dual {
     ///
     /// # Errors
     /// The eigensolver fails, for example if a weight is not finite.
-    pub fn evaluate(&self, mu: &[f64]) -> Result<Point> {
+    pub fn evaluate(&self, mu: &[f64]) -> Result<DualPoint> {
         let total: f64 = mu.iter().zip(&self.orbit_sizes).map(|(m, size)| m * size).sum();
         let mu: Vec<f64> = mu.iter().map(|m| m / total).collect();
         let (mut t, mut v) = (0.0, vec![0.0; mu.len()]);
@@ -195,13 +195,13 @@ impl Dual {
         for (v, size) in v.iter_mut().zip(&self.orbit_sizes) {
             *v /= size;
         }
-        Ok(Point { mu, t, v, spectra })
+        Ok(DualPoint { mu, t, v, spectra })
     }
 
     /// Returns the blocks of `V = RᵀK^(−½)R / max v`, the strategy's Gram matrix at a point.
     ///
     /// There is one block per block of the reduction.
-    pub fn strategy_blocks(&self, reduction: &Reduction, point: &Point) -> Vec<Array2<f64>> {
+    pub fn strategy_blocks(&self, reduction: &Reduction, point: &DualPoint) -> Vec<Array2<f64>> {
         let mut parts: Vec<Array2<f64>> =
             reduction.blocks.iter().map(|b| Array2::zeros(b.dim())).collect();
         for (index, rows) in self.strategy_rows(point) {
@@ -214,7 +214,7 @@ impl Dual {
     ///
     /// The rows are `(max v)^(−½) K^(−¼) R` in the eigenbasis of K, with the index of the block in
     /// the reduction.
-    pub fn strategy_rows(&self, point: &Point) -> Vec<(usize, Array2<f64>)> {
+    pub fn strategy_rows(&self, point: &DualPoint) -> Vec<(usize, Array2<f64>)> {
         let scale = point.max_v();
         let scaled = |spectrum: &Spectrum| {
             let mut rows = spectrum.y.clone();

@@ -9,7 +9,7 @@
 use ndarray::Array1;
 
 use super::bounds::Bounds;
-use super::dual::{Dual, Point};
+use super::dual::{Dual, DualPoint};
 use super::newton::Curvature;
 use super::options::OptimalOptions;
 use crate::error::Result;
@@ -21,7 +21,7 @@ const STEP_FRACTION: f64 = 0.99;
 const PATIENCE: usize = 6;
 
 /// The function that forms H: [`Curvature::formed`] or [`Curvature::nearly_formed`].
-pub(super) type Form = fn(&Dual, &Point, f64) -> Curvature;
+pub(super) type Form = fn(&Dual, &DualPoint, f64) -> Curvature;
 
 /// Runs from `start` until the gap reaches the tolerance, progress ends, or `max_steps` evaluations
 /// are used.
@@ -30,7 +30,7 @@ pub(super) type Form = fn(&Dual, &Point, f64) -> Curvature;
 /// The eigensolver fails.
 pub(super) fn run(
     dual: &Dual,
-    start: &Point,
+    start: &DualPoint,
     bounds: &mut Bounds,
     options: &OptimalOptions,
     max_steps: usize,

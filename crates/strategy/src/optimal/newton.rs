@@ -5,7 +5,7 @@
 
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
-use super::dual::{Dual, Point};
+use super::dual::{Dual, DualPoint};
 use crate::error::Result;
 use matmech_linalg as linalg;
 
@@ -67,18 +67,18 @@ type Form = fn(&Array1<f64>, ArrayView2<'_, f64>) -> Array2<f64>;
 
 impl Curvature {
     /// Forms `H / divisor` at a point: rank²·columns²/2 flops per block.
-    pub fn formed(dual: &Dual, point: &Point, divisor: f64) -> Self {
+    pub fn formed(dual: &Dual, point: &DualPoint, divisor: f64) -> Self {
         Self::formed_by(slabs, dual, point, divisor)
     }
 
     /// Forms `H / divisor` with a relative error of a thousandth of its entries' scale.
     ///
     /// The weights W are approximated by a sum of about 15 products, rank·columns² flops each.
-    pub fn nearly_formed(dual: &Dual, point: &Point, divisor: f64) -> Self {
+    pub fn nearly_formed(dual: &Dual, point: &DualPoint, divisor: f64) -> Self {
         Self::formed_by(|s, y| sums_of_exponentials(s, y, FINE_STEP), dual, point, divisor)
     }
 
-    fn formed_by(form: Form, dual: &Dual, point: &Point, divisor: f64) -> Self {
+    fn formed_by(form: Form, dual: &Dual, point: &DualPoint, divisor: f64) -> Self {
         let orbits = dual.orbit_sizes.len();
         let mut out = Array2::zeros((orbits, orbits));
         for (columns, spectrum) in dual.block_orbits().zip(&point.spectra) {

@@ -2,7 +2,7 @@
 
 use ndarray::{Array1, Array2, ArrayView2};
 
-use super::{Chains, Form, Recurrence, Truncated};
+use super::{Chains, Form, NoiseRecurrence, Truncated};
 use crate::error::{Error, Result};
 use crate::workload::MAX_DENSE_CELLS;
 use matmech_linalg as linalg;
@@ -12,7 +12,7 @@ use matmech_linalg as linalg;
 #[derive(Debug, Clone)]
 pub enum Coefficients {
     /// One fitted recurrence.
-    Recurrence(Recurrence),
+    Recurrence(NoiseRecurrence),
     /// A sum of chains.
     Chains(Chains),
     /// Truncated exponentials.

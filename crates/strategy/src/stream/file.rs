@@ -6,7 +6,7 @@ use std::path::Path;
 use ndarray::{Array2, arr1};
 use ndarray::{ArrayD, ArrayView1, ArrayViewD, Ix1, Ix2};
 
-use super::{Chains, Coefficients, Recurrence, Truncated};
+use super::{Chains, Coefficients, NoiseRecurrence, Truncated};
 use crate::error::{Error, Result};
 use crate::matrix_file::{float_arrays, npz_of, read_npz, write_npz};
 
@@ -112,7 +112,7 @@ impl Coefficients {
                 divides,
             )?;
             let period = n / (taps.nrows() + 1);
-            return Ok(Coefficients::Recurrence(Recurrence {
+            return Ok(Coefficients::Recurrence(NoiseRecurrence {
                 rates,
                 input,
                 output,

@@ -13,7 +13,7 @@ const MAX_RECURRENCE_STEPS: usize = 2048;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
-    /// [`Recurrence`](super::Recurrence).
+    /// [`NoiseRecurrence`](super::NoiseRecurrence).
     Recurrence,
     /// [`Chains`](super::Chains).
     Chains,

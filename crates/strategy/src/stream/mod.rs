@@ -5,7 +5,7 @@
 //!
 //! | form | participation | steps |
 //! |---|---|---|
-//! | [`Recurrence`] | single, fixed epochs | at most 4096 |
+//! | [`NoiseRecurrence`] | single, fixed epochs | at most 4096 |
 //! | [`Chains`] | single | any number, in linear time |
 //! | [`Truncated`] | min-separation | at most 2048 |
 //!
@@ -35,7 +35,7 @@ pub use fit::Stream;
 pub use form::Form;
 pub use noise::StreamedNoise;
 pub use options::StreamOptions;
-pub use recurrence::Recurrence;
+pub use recurrence::NoiseRecurrence;
 pub use selectors::Streamed;
 pub use truncated::Truncated;
 

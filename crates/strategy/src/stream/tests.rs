@@ -21,7 +21,7 @@ fn any_recurrence(steps: usize, buffers: usize) -> Coefficients {
             0.2 + 0.1 * (phase + 1.3 * t as f64 + 2.1 * j as f64).sin()
         })
     };
-    Coefficients::Recurrence(Recurrence {
+    Coefficients::Recurrence(NoiseRecurrence {
         rates: (0..buffers).map(|j| 0.2 + 0.4 * j as f64).collect(),
         input: wave(steps, buffers, 0.0),
         output: wave(steps, buffers, 1.0),

@@ -6,7 +6,7 @@ use matmech::strategy;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
-use super::relative_trials::{Point, Setting, Trials, classical_rho};
+use super::relative_trials::{Setting, TrialPoint, Trials, classical_rho};
 use super::selections::EIGEN_DESIGN;
 use crate::columns;
 use crate::datasets::{Catalogue, DataUse};
@@ -174,14 +174,16 @@ impl Kind for RelativeErrors {
     fn run(&self, method: &str, params: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
         let Params { data, setting, what } = params;
         match what {
-            What::Error { workload, epsilon } => {
-                self.errors(&Point { data: &data, workload: &workload, epsilon }, &setting, method)
-            }
+            What::Error { workload, epsilon } => self.errors(
+                &TrialPoint { data: &data, workload: &workload, epsilon },
+                &setting,
+                method,
+            ),
             What::Gain { of, workloads, epsilons } => {
                 let mut best: Option<(f64, String)> = None;
                 for Compared { workload, competitors } in &workloads {
                     for &epsilon in &epsilons {
-                        let point = Point { data: &data, workload, epsilon };
+                        let point = TrialPoint { data: &data, workload, epsilon };
                         let (gain, competitor) = self.gain(&point, &setting, competitors)?;
                         let is_better = best.as_ref().is_none_or(|(known, _)| match of {
                             Extreme::Smallest => gain < *known,
@@ -205,7 +207,7 @@ impl Kind for RelativeErrors {
 
 impl RelativeErrors {
     /// Returns the rows of a method at a point.
-    fn errors(&self, point: &Point<'_>, setting: &Setting, method: &str) -> Result<Vec<Row>> {
+    fn errors(&self, point: &TrialPoint<'_>, setting: &Setting, method: &str) -> Result<Vec<Row>> {
         let error = self.trials.error(point, setting, method)?;
         let row = Row { seconds: Some(error.seconds), ..Row::new("relative_error", error.mean) };
         let mut rows = vec![row];
@@ -223,7 +225,7 @@ impl RelativeErrors {
     /// Returns the error of the best competitor over that of Eigen-Design, and the competitor.
     fn gain<'c>(
         &self,
-        point: &Point<'_>,
+        point: &TrialPoint<'_>,
         setting: &Setting,
         competitors: &'c [String],
     ) -> Result<(f64, &'c str)> {

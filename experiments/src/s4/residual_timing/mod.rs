@@ -43,7 +43,7 @@ const MAX_SECONDS: f64 = 2.0;
 /// run to run. Cells share the times that one run has measured.
 #[derive(Debug)]
 pub struct ResidualTiming {
-    times: Remembered<(Operation, Method, Point), Timed>,
+    times: Remembered<(Operation, Method, TimingPoint), Timed>,
 }
 
 impl Default for ResidualTiming {
@@ -134,7 +134,7 @@ impl Claim {
 
 /// A marginal of `degree` attributes with `n` values each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Point {
+pub struct TimingPoint {
     n: usize,
     degree: usize,
 }
@@ -143,9 +143,9 @@ pub struct Point {
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Params {
     /// A point of one side of the figure.
-    Side { point: Point, method: Method },
+    Side { point: TimingPoint, method: Method },
     /// A claim and its points.
-    Claim { claim: Claim, points: Vec<Point> },
+    Claim { claim: Claim, points: Vec<TimingPoint> },
 }
 
 impl Kind for ResidualTiming {
@@ -170,9 +170,9 @@ impl Kind for ResidualTiming {
     const ERRORS: &'static [&'static str] = &[];
 
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
-        let by_degree = grid.degrees.iter().map(|&degree| Point { n: grid.n, degree });
+        let by_degree = grid.degrees.iter().map(|&degree| TimingPoint { n: grid.n, degree });
         let by_degree = points("degrees", grid.max_mb, by_degree)?;
-        let by_size = grid.sizes.iter().map(|&n| Point { n, degree: grid.degree });
+        let by_size = grid.sizes.iter().map(|&n| TimingPoint { n, degree: grid.degree });
         let by_size = points("sizes", grid.max_mb, by_size)?;
         let mut cells = Vec::new();
         for (id, side) in [("fig3-degree", &by_degree), ("fig3-size", &by_size)] {
@@ -231,7 +231,12 @@ impl ResidualTiming {
     /// Measures the quantity of a claim relative to each baseline.
     ///
     /// The metric without suffix is relative to the structured baseline, that of the public code.
-    fn measure(&self, claim: Claim, points: &[Point], rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
+    fn measure(
+        &self,
+        claim: Claim,
+        points: &[TimingPoint],
+        rng: &mut ChaCha20Rng,
+    ) -> Result<Vec<Row>> {
         let operation = match claim {
             Claim::DecompDegree | Claim::DecompSize => Operation::Decomp,
             Claim::ReconSlower | Claim::ReconFaster => Operation::Recon,
@@ -254,7 +259,7 @@ impl ResidualTiming {
         &self,
         operation: Operation,
         method: Method,
-        point: Point,
+        point: TimingPoint,
         rng: &mut ChaCha20Rng,
     ) -> Result<Arc<Timed>> {
         self.times.get((operation, method, point), || timed(operation, method, point, rng))
@@ -295,7 +300,7 @@ enum Operation {
     Recon,
 }
 
-impl Point {
+impl TimingPoint {
     fn sizes(self) -> Vec<usize> {
         vec![self.n; self.degree]
     }
@@ -311,7 +316,7 @@ impl Point {
 fn timed(
     operation: Operation,
     method: Method,
-    point: Point,
+    point: TimingPoint,
     rng: &mut ChaCha20Rng,
 ) -> Result<Timed> {
     let (sizes, kept) = (point.sizes(), point.kept());
@@ -353,9 +358,13 @@ fn values(count: usize, rng: &mut ChaCha20Rng) -> Vec<f64> {
 ///
 /// # Errors
 /// Returns an error under `key` if a point is empty or needs more than `max_mb`.
-fn points(key: &str, max_mb: f64, points: impl Iterator<Item = Point>) -> Result<Vec<Point>> {
-    let points: Vec<Point> = points.collect();
-    for Point { n, degree } in &points {
+fn points(
+    key: &str,
+    max_mb: f64,
+    points: impl Iterator<Item = TimingPoint>,
+) -> Result<Vec<TimingPoint>> {
+    let points: Vec<TimingPoint> = points.collect();
+    for TimingPoint { n, degree } in &points {
         let cells = (*n as f64).powf(*degree as f64);
         let mb = ARRAYS * 8.0 * cells / 1e6;
         if *n < 2 || *degree == 0 || mb > max_mb {

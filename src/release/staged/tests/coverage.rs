@@ -73,7 +73,7 @@ fn error_bounds_hold_for_coarse_and_fine_noise() {
             noise.add(&mut distances, deviation).unwrap();
             noise.add(&mut sum, deviation).unwrap();
             let marginals = vec![(AttributeSet::EMPTY, Vec::new()); 3];
-            let certificate = Certificate {
+            let certificate = DistanceCertificate {
                 bits: 0,
                 marginals,
                 each: deviation,
@@ -146,7 +146,7 @@ fn error_bounds_of_weighted_queries_are_in_the_unit_of_the_answer() {
 fn no_error_bound_is_below_the_quantile() {
     let deviation = RationalDeviation::new(1 << 20, 1).unwrap();
     let bounds_of = |noisy: i128| {
-        Certificate {
+        DistanceCertificate {
             bits: 10,
             marginals: vec![(AttributeSet::EMPTY, Vec::new())],
             each: deviation,

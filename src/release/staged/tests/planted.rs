@@ -63,7 +63,8 @@ fn with_mistake(
     let question = plan_of_certificate.question(&published);
     let (distances, sum_of_distances) = first.distances(&question).unwrap();
     let CertificatePlan { bits, each, sum } = *plan_of_certificate;
-    let certificate = Certificate { bits, marginals, each, sum, distances, sum_of_distances };
+    let certificate =
+        DistanceCertificate { bits, marginals, each, sum, distances, sum_of_distances };
     measured.certificate = Some(certificate);
     measured
 }

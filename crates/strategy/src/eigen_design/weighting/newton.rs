@@ -15,7 +15,7 @@ use ndarray::{Array1, Array2, Axis};
 
 use super::multiplicative;
 use super::options::WeightingOptions;
-use super::reduced::{Point, Reduced, Search};
+use super::reduced::{Reduced, ReducedPoint, Search};
 use crate::error::{Error, Result};
 use matmech_linalg::{SpdFactor, lower_gram_of};
 
@@ -74,7 +74,7 @@ pub(super) fn run(
 }
 
 /// Returns the starting slacks: those of the point, if they are clearly positive.
-fn first_slacks(y: &Array1<f64>, point: &Point) -> Array1<f64> {
+fn first_slacks(y: &Array1<f64>, point: &ReducedPoint) -> Array1<f64> {
     let mean = point.g.iter().zip(y).map(|(g, y)| (1.0 - g).abs() * y).sum::<f64>() / y.sum();
     let min_slack = mean.max(1e-12);
     point.g.mapv(|g| (1.0 - g).max(min_slack))
@@ -93,7 +93,12 @@ struct System<'a> {
 }
 
 impl<'a> System<'a> {
-    fn at(reduced: &'a Reduced, y: &Array1<f64>, z: &Array1<f64>, point: &Point) -> Result<Self> {
+    fn at(
+        reduced: &'a Reduced,
+        y: &Array1<f64>,
+        z: &Array1<f64>,
+        point: &ReducedPoint,
+    ) -> Result<Self> {
         let power = 1.0 / (reduced.exponent + 1.0);
         let columns = &reduced.columns;
         let (queries, cells) = columns.dim();
@@ -137,7 +142,7 @@ fn direction(
     system: &System<'_>,
     y: &Array1<f64>,
     z: &Array1<f64>,
-    point: &Point,
+    point: &ReducedPoint,
 ) -> Result<Option<(Array1<f64>, Array1<f64>)>> {
     let residual = 1.0 - &point.g;
     let slack_step = |dy: &Array1<f64>| &residual + &system.curve(dy) - z;

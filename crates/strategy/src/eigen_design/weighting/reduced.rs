@@ -29,7 +29,7 @@ pub(super) struct Reduced {
 }
 
 /// A dual point with its bounds.
-pub(super) struct Point {
+pub(super) struct ReducedPoint {
     /// s = B y.
     pub s: Array1<f64>,
     /// g = Bᵀu.
@@ -59,7 +59,7 @@ impl Search {
     }
 
     /// Keeps a point if its gap is the smallest.
-    pub fn record(&mut self, dual: &Array1<f64>, point: &Point) {
+    pub fn record(&mut self, dual: &Array1<f64>, point: &ReducedPoint) {
         self.iterations += 1;
         if point.upper * self.lower < self.upper * point.lower {
             (self.lower, self.upper) = (point.lower, point.upper);
@@ -115,7 +115,7 @@ impl Reduced {
     }
 
     /// Returns F, its gradient and the bounds at y > 0. O(k n).
-    pub fn at(&self, y: &Array1<f64>) -> Point {
+    pub fn at(&self, y: &Array1<f64>) -> ReducedPoint {
         let power = 1.0 / (self.exponent + 1.0);
         let s = self.columns.dot(y);
         let (mut value, mut g) = (0.0, Array1::<f64>::zeros(self.columns.ncols()));
@@ -130,7 +130,7 @@ impl Reduced {
         let max_load = g.iter().copied().fold(0.0, f64::max) * sigma.powf(power);
         let (lower, upper) =
             (scaled.powf(self.exponent + 1.0), scaled * max_load.powf(self.exponent));
-        Point { s, g, value, lower, upper }
+        ReducedPoint { s, g, value, lower, upper }
     }
 
     /// Returns a dual point over the cells of the problem, on the simplex.

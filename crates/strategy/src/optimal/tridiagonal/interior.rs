@@ -20,7 +20,7 @@ const MIN_START: f64 = 1e-6;
 const PATIENCE: usize = 25;
 
 /// The dual function near weights, in linear time.
-struct Point<'a> {
+struct CentralPoint<'a> {
     recurrence: &'a Recurrence,
     weights: Weights,
     /// m.
@@ -31,7 +31,7 @@ struct Point<'a> {
     gap: f64,
 }
 
-impl<'a> Point<'a> {
+impl<'a> CentralPoint<'a> {
     fn of(recurrence: &'a Recurrence, weights: Weights, evaluation: &Evaluation, gap: f64) -> Self {
         let value = evaluation.nuclear_norm;
         let parts = [(&weights.queries, &evaluation.queries), (&weights.cells, &evaluation.cells)];
@@ -39,11 +39,11 @@ impl<'a> Point<'a> {
         let shares = shares.collect();
         let cells = scaled(recurrence, &weights.cells);
         let root = approximation(recurrence, &cells, &weights.queries, DERIVATIVE_ERROR);
-        Point { recurrence, weights, cells, root, value, shares, gap }
+        CentralPoint { recurrence, weights, cells, root, value, shares, gap }
     }
 }
 
-impl JointPoint for Point<'_> {
+impl JointPoint for CentralPoint<'_> {
     const PRECISION: f64 = 1e-2;
     const MAX_GAP_RATIO: f64 = f64::INFINITY;
 
@@ -107,7 +107,8 @@ impl GridProblem<'_> {
             }
             since += 1;
             best = Some(solution);
-            let point = Point::of(self.recurrence, weights, &evaluation, bounds.1 / bounds.0 - 1.0);
+            let point =
+                CentralPoint::of(self.recurrence, weights, &evaluation, bounds.1 / bounds.0 - 1.0);
             Ok((!ended && since <= PATIENCE).then_some(point))
         })?;
         best.ok_or_else(|| Error::bug("optimal strategy", "a solution", "none"))
@@ -130,7 +131,7 @@ mod tests {
                 let (queries, cells) = x.split_at(CELLS);
                 let weights = Weights { queries: queries.to_vec(), cells: cells.to_vec() };
                 let evaluation = evaluate(&recurrence, cells, queries, 1e-12);
-                Point::of(&recurrence, weights, &evaluation, 0.0)
+                CentralPoint::of(&recurrence, weights, &evaluation, 0.0)
             },
             &x,
         );

@@ -9,7 +9,7 @@
 
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
-use super::point::Point;
+use super::point::WeightedPoint;
 use super::search::Search;
 use super::step_weights::StepWeights;
 use super::weighted_queries::WeightedQueries;
@@ -142,7 +142,7 @@ impl Search<'_> {
             let (p, mu) = x.split_at(count);
             let blocks = mu.iter().map(|&m| Array2::from_elem((1, 1), m)).collect();
             let steps = StepWeights::normalised(blocks, 0.0)?;
-            let point = Point::at(queries, p.to_vec(), steps)?;
+            let point = WeightedPoint::at(queries, p.to_vec(), steps)?;
             self.evaluated(queries, &point)?;
             if self.best.gap() < 0.9 * smallest {
                 (smallest, since) = (self.best.gap(), 0);

@@ -30,7 +30,7 @@ const MAX_RESIDUAL: f64 = 14.0;
 /// any strategy, and X is the solution of `X M X = G_p`. All matrices are in the order of the
 /// patterns.
 #[derive(Debug, Clone)]
-pub(super) struct Point {
+pub(super) struct WeightedPoint {
     /// p, one per orbit of queries; empty for the objective `mean`.
     pub query_weights: Vec<f64>,
     /// M.
@@ -62,7 +62,7 @@ pub(super) struct Candidate {
     pub error: f64,
 }
 
-impl Point {
+impl WeightedPoint {
     /// Evaluates the dual function. The cost is one eigendecomposition of order n, and a singular
     /// value decomposition where weights vanish.
     ///
@@ -121,7 +121,7 @@ impl Point {
             balanced_costs.extend(costs);
         }
         let lower = (value - spectrum.rounding()).max(0.0);
-        Ok(Point {
+        Ok(WeightedPoint {
             query_weights,
             steps,
             value,

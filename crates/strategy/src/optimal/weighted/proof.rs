@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::patterns::patterns_of;
-use super::point::Point;
+use super::point::WeightedPoint;
 use super::step_weights::StepWeights;
 use super::weighted_queries::WeightedQueries;
 use crate::error::Result;
@@ -85,7 +85,7 @@ impl<'a> Evaluation<'a> {
             Vec::new()
         };
         let steps = StepWeights::of_roots(weights.single()?, *size, *patterns)?;
-        let point = Point::at(queries, query_weights, steps)?;
+        let point = WeightedPoint::at(queries, query_weights, steps)?;
         let mut error = f64::INFINITY;
         if with_error {
             if *size == 1 {

@@ -2,7 +2,7 @@
 
 use ndarray::Array2;
 
-use super::point::{Candidate, Point};
+use super::point::{Candidate, WeightedPoint};
 use super::step_weights::{StepWeights, Weights};
 use super::weighted_queries::WeightedQueries;
 use super::{grids, proof};
@@ -73,7 +73,12 @@ impl Best {
         self.upper.as_ref().map_or(f64::INFINITY, |best| best.error) / lower - 1.0
     }
 
-    fn record(&mut self, candidate: Candidate, point: &Point, queries: &WeightedQueries<'_>) {
+    fn record(
+        &mut self,
+        candidate: Candidate,
+        point: &WeightedPoint,
+        queries: &WeightedQueries<'_>,
+    ) {
         if self.upper.as_ref().is_none_or(|best| candidate.error < best.error) {
             self.upper = Some(candidate);
             self.strategy = proof::weights(queries, &point.query_weights, &point.steps);
@@ -181,7 +186,11 @@ impl Search<'_> {
     }
 
     /// Counts an evaluation, updates the bounds, and asks the observer.
-    pub fn evaluated(&mut self, queries: &WeightedQueries<'_>, point: &Point) -> Result<()> {
+    pub fn evaluated(
+        &mut self,
+        queries: &WeightedQueries<'_>,
+        point: &WeightedPoint,
+    ) -> Result<()> {
         self.iterations += 1;
         self.best.exact = self.best.exact.max(point.value * point.value);
         if point.lower_bound > self.best.lower {
@@ -210,7 +219,7 @@ impl Search<'_> {
         let mut nearest: Option<(f64, Weights)> = None;
         let (mut gap, mut since) = (f64::INFINITY, self.iterations);
         while !self.ended() && self.iterations < since + patience {
-            let point = Point::at(queries, weights, steps)?;
+            let point = WeightedPoint::at(queries, weights, steps)?;
             self.evaluated(queries, &point)?;
             let without_rounding = self.best.gap_to(self.best.exact);
             if without_rounding < SHARE_OF_TOLERANCE * self.options.tolerance
@@ -258,7 +267,7 @@ impl Search<'_> {
 /// Updates the upper bound with the strategies of a point.
 fn record(
     best: &mut Best,
-    point: &Point,
+    point: &WeightedPoint,
     queries: &WeightedQueries<'_>,
     iteration: usize,
     tolerance: f64,

@@ -1,6 +1,6 @@
 //! The recurrences of all forms, for chunks of coordinates.
 
-use crate::stream::{Chains, Coefficients, Recurrence, Truncated};
+use crate::stream::{Chains, Coefficients, NoiseRecurrence, Truncated};
 use matmech_linalg::{Loops, Wide};
 
 /// Number of coordinates that are computed together. Their normals fit into the cache, and the
@@ -75,7 +75,7 @@ struct Chunk<'a, S> {
 
 impl<S: StepNormals> Chunk<'_, S> {
     /// `y = (z + Σ_g f_g z_{−g} − Σ_j H_j x_j)/d`, `x_j ← e^{−λ_j}(x_j + B_j y)`, noise `r y`.
-    fn recurrence(&mut self, form: &Recurrence, t: usize) {
+    fn recurrence(&mut self, form: &NoiseRecurrence, t: usize) {
         let length = self.noise.len();
         let mut earlier = [0.0; CHUNK];
         for (g, source) in self.sources.iter_mut().enumerate() {

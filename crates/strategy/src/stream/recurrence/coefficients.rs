@@ -10,7 +10,7 @@ use crate::workload::Workload;
 
 /// The coefficients of a recurrence with N buffers for k epochs of b steps, n = kb.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Recurrence {
+pub struct NoiseRecurrence {
     /// λ, N nonnegative rates. A buffer is multiplied by `e^{−λ_j}` in a step.
     pub rates: Vec<f64>,
     /// B, n × N.
@@ -37,7 +37,7 @@ pub struct Certified {
     pub upper: f64,
 }
 
-impl Recurrence {
+impl NoiseRecurrence {
     /// Returns the number of steps n.
     pub fn steps(&self) -> usize {
         self.diagonal.len()

@@ -2,7 +2,7 @@
 
 use ndarray::Array2;
 
-use super::coefficients::{Certified, Recurrence};
+use super::coefficients::{Certified, NoiseRecurrence};
 use super::columns::Columns;
 use super::errors::Errors;
 use super::gains::factors_and_gains;
@@ -57,7 +57,7 @@ impl Default for FitOptions {
 #[derive(Debug, Clone)]
 pub struct RecurrenceFit {
     /// The coefficients.
-    pub recurrence: Recurrence,
+    pub recurrence: NoiseRecurrence,
     /// The status of the minimisation. Error and sensitivity are valid for every status.
     pub status: Status,
     /// The number of iterations.
@@ -239,7 +239,7 @@ fn minimise(
 }
 
 /// Returns the recurrence of the variables, with squared sensitivity 1 for every pattern.
-fn recurrence(errors: &Errors, knots: &Knots, x: &[f64]) -> Result<Recurrence> {
+fn recurrence(errors: &Errors, knots: &Knots, x: &[f64]) -> Result<NoiseRecurrence> {
     let failed = || Error::DidNotConverge {
         what: "orthogonal columns of a streaming recurrence".into(),
         order: errors.gains.len(),
@@ -265,7 +265,7 @@ fn recurrence(errors: &Errors, knots: &Knots, x: &[f64]) -> Result<Recurrence> {
             }
         }
     }
-    let mut recurrence = Recurrence {
+    let mut recurrence = NoiseRecurrence {
         rates: form.rates,
         input: form.input,
         output: form.output,

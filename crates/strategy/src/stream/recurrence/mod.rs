@@ -32,7 +32,7 @@ mod objective;
 mod patterns;
 mod semiseparable;
 
-pub use coefficients::{Certified, Recurrence};
+pub use coefficients::{Certified, NoiseRecurrence};
 pub use fit::{FitOptions, RecurrenceFit, fit_recurrence};
 
 #[cfg(test)]

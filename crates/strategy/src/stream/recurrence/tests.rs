@@ -29,13 +29,13 @@ fn fitted(text: &str, objective: Objective, count: usize, buffers: usize) -> Rec
 }
 
 /// A recurrence without structure.
-fn random(n: usize, buffers: usize, count: usize, seed: u64) -> Recurrence {
+fn random(n: usize, buffers: usize, count: usize, seed: u64) -> NoiseRecurrence {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
     let mut number = |low: f64, high: f64| rng.random_range(low..high);
     let input = Array2::from_shape_simple_fn((n, buffers), || number(-1.0, 1.0));
     let output = Array2::from_shape_simple_fn((n, buffers), || number(-1.0, 1.0));
     let taps = Array2::from_shape_simple_fn((count - 1, n), || number(-0.3, 0.3));
-    Recurrence {
+    NoiseRecurrence {
         rates: (0..buffers).map(|_| number(0.05, 1.0)).collect(),
         input,
         output,
@@ -47,7 +47,7 @@ fn random(n: usize, buffers: usize, count: usize, seed: u64) -> Recurrence {
 }
 
 /// C from the definition `F⁻¹ C₀ diag(1/r)`.
-fn strategy(recurrence: &Recurrence) -> Array2<f64> {
+fn strategy(recurrence: &NoiseRecurrence) -> Array2<f64> {
     let (n, b) = (recurrence.steps(), recurrence.period);
     let c0 = Array2::from_shape_fn((n, n), |(t, s)| {
         let term = |j: usize| {
@@ -82,7 +82,7 @@ fn inverse(matrix: &Array2<f64>) -> Array2<f64> {
 }
 
 /// The recurrence of the module's documentation, for one draw of normals.
-fn streamed(recurrence: &Recurrence, z: &[f64]) -> Vec<f64> {
+fn streamed(recurrence: &NoiseRecurrence, z: &[f64]) -> Vec<f64> {
     let mut x = vec![0.0; recurrence.buffers()];
     (0..recurrence.steps())
         .map(|t| {
