@@ -8,7 +8,8 @@ use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
 use super::checked_examples::{self, random};
-use super::{laplace, refuted};
+use super::checks::refuted;
+use super::laplace;
 use crate::error::Result;
 use crate::experiment::{CellOf, Kind, Row};
 

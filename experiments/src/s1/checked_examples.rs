@@ -6,7 +6,7 @@ use ndarray::{Array1, Array2, Axis, array, concatenate};
 use rand::RngExt;
 use rand_chacha::ChaCha20Rng;
 
-use super::refuted;
+use super::checks::refuted;
 use crate::error::{Error, Result};
 use crate::experiment::Row;
 

@@ -62,7 +62,7 @@ impl Kind for LaplaceComparison {
         }
         let selectors = strategy::strategies();
         let known: Vec<&str> = selectors.iter().map(|s| s.name()).collect();
-        super::check_names("methods", "strategy", &grid.methods, &known)?;
+        super::checks::check_names("methods", "strategy", &grid.methods, &known)?;
         let cells = grid.methods.iter().flat_map(|method| {
             grid.cells.iter().map(move |&n| CellOf::new([&n], method, Params { cells: n }))
         });

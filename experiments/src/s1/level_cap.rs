@@ -50,7 +50,7 @@ impl Kind for LevelCap {
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
         crate::strategies::check_workload("workload", &grid.workload)?;
         let known: Vec<&str> = Reading::ALL.iter().map(|r| r.name()).chain(["optimal"]).collect();
-        super::check_names("methods", "method", &grid.methods, &known)?;
+        super::checks::check_names("methods", "method", &grid.methods, &known)?;
         if let Some(i) = grid.levels.iter().position(|&k| k == 0) {
             return Err(Error::config(
                 format!("levels[{i}]"),

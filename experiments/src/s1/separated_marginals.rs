@@ -74,7 +74,7 @@ impl Kind for SeparatedMarginals {
             SEPARATED_RECURSIVE,
             WAVELET_PER_MARGINAL,
         ]);
-        super::check_names("methods", "method", &grid.methods, &known)?;
+        super::checks::check_names("methods", "method", &grid.methods, &known)?;
         let mut cells = Vec::new();
         for (i, text) in grid.workloads.iter().enumerate() {
             let key = format!("workloads[{i}]");

@@ -166,16 +166,52 @@ fn on_circles(mut graph: BTreeMap<Module, BTreeSet<Module>>) -> BTreeSet<Module>
     }
 }
 
-#[test]
-fn no_import_circles_between_files() {
+/// Returns the folders of all packages.
+fn packages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let crates = fs::read_dir(root.join("crates")).unwrap().map(|entry| entry.unwrap().path());
-    let others = ["", "experiments", "python"].map(|name| root.join(name));
-    for package in crates.chain(others) {
+    crates.chain(["", "experiments", "python"].map(|name| root.join(name))).collect()
+}
+
+#[test]
+fn no_import_circles_between_files() {
+    for package in packages() {
         let circles = on_circles(imports(&modules(&package.join("src"))));
         let names: Vec<String> = circles.iter().map(|module| module.join("::")).collect();
         assert!(names.is_empty(), "{}: circles through {names:#?}", package.display());
     }
+}
+
+/// `mod.rs` has documentation, modules and re-exports only, and a module with a folder is a `mod.rs`.
+#[test]
+fn definitions_are_in_named_files() {
+    let mut elsewhere = Vec::new();
+    for src in packages().iter().map(|package| package.join("src")) {
+        for file in sources(&src) {
+            let is_for_tests = file.components().any(|part| part.as_os_str() == "tests");
+            if is_for_tests {
+                continue;
+            }
+            if !file.ends_with("mod.rs") {
+                let is_root = file.parent() == Some(src.as_path());
+                let is_crate = is_root && (file.ends_with("lib.rs") || file.ends_with("main.rs"));
+                if !is_crate && file.with_extension("").is_dir() {
+                    elsewhere.push(file);
+                }
+                continue;
+            }
+            let parsed = syn::parse_file(&fs::read_to_string(&file).unwrap()).unwrap();
+            let only_names = parsed.items.iter().all(|item| match item {
+                syn::Item::Use(_) => true,
+                syn::Item::Mod(module) => module.content.is_none(),
+                _ => false,
+            });
+            if !only_names {
+                elsewhere.push(file);
+            }
+        }
+    }
+    assert!(elsewhere.is_empty(), "{elsewhere:#?}");
 }
 
 /// What the hash of the sources leaves out of this crate decides no result: no experiment names it.

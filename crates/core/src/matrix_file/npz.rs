@@ -6,7 +6,7 @@ use std::path::Path;
 use ndarray::{Array1, ArrayD, ArrayView1, ArrayViewD};
 use ndarray_npy::{ReadNpyExt, WriteNpyError, WriteNpyExt};
 
-use super::not_written;
+use super::matrix::not_written;
 use crate::error::{Error, Result};
 
 const REMEDY: &str = "write it with matmech stream, or with numpy.savez(file, rates=…)";

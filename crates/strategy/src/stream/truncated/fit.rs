@@ -240,7 +240,7 @@ pub(in crate::stream) fn fit(
     buffers: usize,
     max_iterations: Option<usize>,
 ) -> Result<Fitted> {
-    let (bands, count, steps) = super::check(problem, MAX_STEPS)?;
+    let (bands, count, steps) = super::exponentials::check(problem, MAX_STEPS)?;
     let band = BandedFactor::new(problem.workload, bands, bands, count, true)?;
     let form = Exponentials { band, steps, bands, buffers };
     let mut state = QuasiNewton::from(&form, form.start(), form.free())?;

@@ -1,33 +1,9 @@
-//! Truncated exponentials: streaming noise for min-separation.
-//!
-//! The strategy is exactly banded with b bands,
-//!
-//! ```text
-//! C = C₀ diag(1/r),   (C₀)_ts = Σ_j H_tj e^{−λ_j (t−s)} B_sj  (0 < t − s < b),   (C₀)_tt = d_t
-//! ```
-//!
-//! so its columns are orthogonal within every pattern of steps at least b apart, and the squared
-//! sensitivity is the largest sum of X_ii over a pattern. The noise is `diag(r) C₀⁻¹ z`. The
-//! truncation needs y = C₀⁻¹z of b steps before, which a delayed copy of the recurrence computes
-//! again from its normals:
-//!
-//! ```text
-//! for g = ⌈n/b⌉ − 1 … 0 with u = t − gb ≥ 0:
-//!    if u ≥ b: x_gj −= e^{−λ_j b} B_{u−b,j} y_{g+1}
-//!    y_g = (z_u − Σ_j H_uj x_gj)/d_u
-//!    x_gj ← e^{−λ_j} (x_gj + B_uj y_g)
-//! emit r_t y_0
-//! ```
-//!
-//! This takes ⌈n/b⌉·N buffers. If b − 1 is at most that, the last b − 1 values of y are stored.
-
-mod fit;
+//! The coefficients of truncated exponentials.
 
 use ndarray::{Array1, Array2};
 
 use crate::error::{Error, Result};
 use crate::{Objective, Participation, Problem};
-pub(super) use fit::fit;
 
 /// Noise of truncated exponentials, over n steps with N exponentials.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,7 +44,7 @@ impl Truncated {
     }
 
     /// Returns (C₀)_ts for s < t.
-    pub(super) fn entry(&self, t: usize, s: usize) -> f64 {
+    pub(in crate::stream) fn entry(&self, t: usize, s: usize) -> f64 {
         if t - s >= self.bands {
             return 0.0;
         }
@@ -111,7 +87,7 @@ impl Truncated {
 }
 
 /// Checks a problem and returns the separation, the number of participations and of steps.
-fn check(problem: &Problem<'_>, max_steps: usize) -> Result<(usize, usize, usize)> {
+pub(super) fn check(problem: &Problem<'_>, max_steps: usize) -> Result<(usize, usize, usize)> {
     problem.check()?;
     let refuse = |expected: &str, found: String, remedy: &str| {
         Err(Error::bad_input("truncated exponentials", expected, found, remedy))
@@ -138,4 +114,41 @@ fn check(problem: &Problem<'_>, max_steps: usize) -> Result<(usize, usize, usize
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use ndarray::Array2;
+
+    use super::*;
+    use approx::assert_abs_diff_eq;
+    use matmech_linalg as linalg;
+
+    fn coefficients(steps: usize, bands: usize, buffers: usize) -> Truncated {
+        let wave = |phase: f64| {
+            Array2::from_shape_fn((steps, buffers), |(t, j)| {
+                0.3 + 0.1 * (phase + 1.3 * t as f64 + 2.1 * j as f64).sin()
+            })
+        };
+        Truncated {
+            rates: (0..buffers).map(|j| 0.1 + 0.4 * j as f64).collect(),
+            input: wave(0.0),
+            output: wave(1.0),
+            diagonal: (0..steps).map(|t| 1.0 + 0.2 * (t as f64).cos()).collect(),
+            scale: (0..steps).map(|t| 1.0 + 0.1 * (t as f64).sin()).collect(),
+            bands,
+        }
+    }
+
+    /// Oracle: the product with the strategy matrix.
+    #[test]
+    fn the_noise_matrix_is_the_inverse_of_the_banded_strategy() {
+        for (steps, bands, buffers) in [(1, 1, 1), (7, 1, 2), (23, 5, 2), (30, 10, 3), (12, 12, 2)]
+        {
+            let form = coefficients(steps, bands, buffers);
+            let strategy = form.strategy_matrix();
+            for ((t, s), entry) in strategy.indexed_iter() {
+                assert_eq!(*entry != 0.0, s <= t && t - s < bands, "{t} {s}");
+            }
+            let product = linalg::matmul(strategy.view(), form.noise_matrix().view());
+            assert_abs_diff_eq!(product, Array2::eye(steps), epsilon = 1e-12);
+        }
+    }
+}

@@ -1,7 +1,4 @@
-//! Matrix files: NumPy's `.npy` (f64, two-dimensional) and `.csv` (one row per line, no header),
-//! and `.npz` archives of arrays.
-
-mod npz;
+//! Matrices in `.npy` and `.csv` files.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -10,7 +7,6 @@ use ndarray::{Array1, Array2};
 use ndarray_npy::{ReadNpyError, ReadNpyExt, WriteNpyError, WriteNpyExt};
 
 use crate::error::{Error, Place, Result};
-pub use npz::{NpzArray, float_arrays, npz_arrays, npz_bytes, npz_of, read_npz, write_npz};
 
 const REMEDY: &str = "give a .npy file with a two-dimensional float64 array, or a .csv file of \
                       numbers without a header";
@@ -156,7 +152,7 @@ pub fn write_npy_vector(path: &Path, vector: &Array1<f64>) -> Result<()> {
     ndarray_npy::write_npy(path, vector).map_err(|e| not_written(path, e))
 }
 
-fn not_written(path: &Path, error: WriteNpyError) -> Error {
+pub(super) fn not_written(path: &Path, error: WriteNpyError) -> Error {
     let source = match error {
         WriteNpyError::Io(source) => source,
         other => std::io::Error::other(other),

@@ -1,30 +1,13 @@
-//! Tables in Markdown pages, generated from results.
-//!
-//! A page is Markdown that is written manually, except for its blocks. A block begins with a
-//! comment that selects, in TOML, files, rows and columns for the table below it (`Block`), and
-//! ends with the line `<!-- end of results -->`:
-//!
-//! ```text
-//! <!-- results
-//! from = ["results/s4/fig4.csv"]
-//! where = { dataset = ["adult"], metric = ["mean_l1"] }
-//! rows = [["epsilon", "ε"]]
-//! columns = [{ title = "planned", where = { method = "planned" } }]
-//! -->
-//! ```
-//!
-//! The pages are `README.md`, those of `docs/`, and the `README.md` files of `results/*/`.
-
-mod block;
+//! Pages and their blocks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::block::Block;
 use crate::atomic::write_atomically;
 use crate::config::Config;
 use crate::error::{Error, FileRole, Result};
 use crate::layout::shown;
-use block::Block;
 
 const BEGIN: &str = "<!-- results\n";
 const HEAD_END: &str = "-->\n";

@@ -1,0 +1,113 @@
+//! The arguments of `matmech simulate`, and the command.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::budget::BudgetArguments;
+use crate::output;
+use crate::target::Target;
+use matmech::data::{OutOfDomain, read_csv, write_csv};
+use matmech::mechanism;
+use matmech::schema::Schema;
+use matmech_app::simulate::{Task, mechanism_of, simulate};
+
+/// Arguments of `matmech simulate`.
+#[derive(Debug, Args)]
+pub(crate) struct SimulateCommand {
+    /// Schema file (TOML): [[attribute]] tables with name, size, kind and values or bins
+    #[arg(long, value_name = "FILE")]
+    schema: PathBuf,
+    /// Records: CSV with a header
+    ///
+    /// Columns are matched by attribute name; other columns are ignored. Attributes without values
+    /// or bins in the schema hold cell numbers.
+    #[arg(long, value_name = "FILE")]
+    data: PathBuf,
+    #[command(flatten)]
+    target: Target,
+    /// Mechanism, with options in parentheses, e.g. aim-pgm(max-mb=50)
+    #[arg(long, default_value = "staged", long_help = mechanism_help())]
+    mechanism: String,
+    /// Maximum size of the graphical model in MB of 2^20 bytes: the option `max-mb`
+    ///
+    /// [default: 1 for staged, 2 for aim-hybrid, 50 for aim-pgm]; 0 disables the model of aim-hybrid.
+    #[arg(long, value_name = "MB", allow_negative_numbers = true)]
+    max_mb: Option<f64>,
+    /// Estimate of residuals that were not measured: the option `reconstruction` of aim-grem
+    ///
+    /// `additive` (default) sets them to 0, which often gives negative estimates; `independence`
+    /// uses products of the estimated 1-way marginals.
+    #[arg(long, value_name = "additive|independence")]
+    reconstruction: Option<String>,
+    /// Write synthetic records from the model of the last run; needs staged, aim-hybrid or aim-pgm
+    #[arg(long, value_name = "FILE")]
+    synthetic: Option<PathBuf>,
+    #[command(flatten)]
+    budget: BudgetArguments,
+    /// Independent runs, for standard errors
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    trials: usize,
+    /// Seed of the noise; the k-th run does not depend on the number of runs
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How to handle a record with a value outside the schema
+    #[arg(long, value_enum, default_value_t = OutsideValues::Refuse)]
+    out_of_domain: OutsideValues,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum OutsideValues {
+    /// Stop with an error that names the line
+    Refuse,
+    /// Drop the record
+    Drop,
+    /// Move numbers of numeric attributes to the nearest cell; drop the record if there is none
+    Clamp,
+}
+
+impl OutsideValues {
+    /// Returns the rule for records, or `None` if they are refused.
+    fn rule(self) -> Option<OutOfDomain> {
+        match self {
+            OutsideValues::Refuse => None,
+            OutsideValues::Drop => Some(OutOfDomain::Drop),
+            OutsideValues::Clamp => Some(OutOfDomain::Clamp),
+        }
+    }
+}
+
+fn mechanism_help() -> String {
+    format!("Mechanism, with options in parentheses:\n{}", mechanism::listing())
+}
+
+impl SimulateCommand {
+    pub(crate) fn run(&self) -> anyhow::Result<()> {
+        let max_mb = self.max_mb.map(|mb| mb.to_string());
+        let flags =
+            [("max-mb", max_mb.as_deref()), ("reconstruction", self.reconstruction.as_deref())];
+        let mechanism = mechanism_of(&self.mechanism, &flags, self.synthetic.is_some())?;
+        let budget = self.budget.budget()?;
+        let schema = Schema::read(&self.schema)?;
+        let source = self.target.source();
+        let (workload, _) = source.read(&schema)?;
+        let task = Task {
+            mechanism: mechanism.as_ref(),
+            workload: &workload,
+            origin: &source.origin(),
+            budget,
+            trials: self.trials,
+            seed: self.seed,
+            synthetic: self.synthetic.is_some(),
+        };
+        let rule = self.out_of_domain.rule();
+        let (report, records) = simulate(&task, || read_csv(&self.data, &schema, rule))?;
+        if let (Some(path), Some(records)) = (&self.synthetic, &records) {
+            write_csv(path, &schema, records)?;
+        }
+        output::write(&report, self.json, super::report::print)
+    }
+}
