@@ -9,7 +9,7 @@
 SHELL := /bin/sh
 .SUFFIXES:
 .DEFAULT_GOAL := help
-.PHONY: help build program reproduce beyond all-results quick figures verify data test python test-lapack bench archive lint doc clean rust lint-tools
+.PHONY: help build program reproduce beyond all-results quick figures compare verify data test python test-lapack bench archive lint doc clean rust lint-tools
 
 PROFILE ?= standard
 JOBS ?=
@@ -31,6 +31,7 @@ BEYOND_COST      := 26 to 41 min, 1.7 GB
 ALL_COST         := 51 to 72 min, 4.5 GB
 QUICK_COST       := 2 min, 670 MB
 FIGURES_COST     := 4 s, 50 MB
+COMPARE_COST     := 5 s, 50 MB
 VERIFY_COST      := a few seconds
 DATA_COST        := 11 MB to download
 TEST_COST        := 6 min, 1.7 GB
@@ -38,7 +39,7 @@ PYTHON_COST      := 1 min
 TEST_LAPACK_COST := 1 min, after a separate build of 2 min
 BENCH_COST       := 9 min, 1.1 GB
 LINT_COST        := 20 s, after checking the dependencies once (3 min)
-ARCHIVE_COST     := 2 s, 10 MB
+ARCHIVE_COST     := 10 s, 17 MB
 DOC_COST         := 20 s, after checking the dependencies once
 
 REPRODUCE := "$${CARGO_TARGET_DIR:-target}/release/reproduce"
@@ -54,13 +55,14 @@ help:
 	@echo '  make all-results   both                                                              $(ALL_COST)'
 	@echo '  make quick         a small part of every experiment                                  $(QUICK_COST)'
 	@echo '  make figures       all figures, redrawn from stored results                          $(FIGURES_COST)'
+	@echo '  make compare       COMPARISON.md and comparison.html, from stored results                $(COMPARE_COST)'
 	@echo '  make verify        check results against their provenance, without computing         $(VERIFY_COST)'
 	@echo '  make data          find or download the public data sets, and verify them            $(DATA_COST)'
 	@echo '  make test          all tests                                                         $(TEST_COST)'
 	@echo '  make python        the wheel of the Python package, in target/wheels                 $(PYTHON_COST)'
 	@echo '  make test-lapack   cross-checks with OpenBLAS and the SDP cone of Clarabel           $(TEST_LAPACK_COST)'
 	@echo '  make bench         benchmarks of the kernels, one thread                             $(BENCH_COST)'
-	@echo '  make archive       sources, results, figures and metadata of the commit, to target/  $(ARCHIVE_COST)'
+	@echo '  make archive       sources, results, figures, comparison, metadata, to target/       $(ARCHIVE_COST)'
 	@echo '  make lint          formatting, clippy, documentation, workspace lints                $(LINT_COST)'
 	@echo '  make doc           documentation of the library in target/doc                        $(DOC_COST)'
 	@echo '  make clean         remove target/, results/cells/ and results/stand-in/              1 s'
@@ -90,6 +92,9 @@ quick: program
 
 figures: program
 	$(REPRODUCE) figures --profile $(PROFILE) $(ROOT_OPTION)
+
+compare: program
+	$(REPRODUCE) compare --profile $(PROFILE) $(ROOT_OPTION)
 
 verify: program
 	$(REPRODUCE) verify --profile $(PROFILE) $(if $(PROOFS),--proofs) $(ROOT_OPTION)
@@ -130,7 +135,7 @@ lint: rust lint-tools
 		else echo 'deny.toml is not checked: cargo install cargo-deny'; fi
 
 # Deterministic: the same commit gives the same bytes.
-archive:
+archive: compare
 	@sh scripts/archive.sh
 
 doc: rust

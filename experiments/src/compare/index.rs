@@ -1,6 +1,7 @@
 //! The totals at the top of the report, and one index per paper.
 
 use super::report::{Counts, KnownKind, Line, Report, Section, Subject};
+use super::verdict::Verdict;
 
 /// A row of the table of totals.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,21 +23,6 @@ pub struct PaperIndex<'r> {
     pub counts: Vec<(KnownKind, Counts)>,
     /// Its items, in its order.
     pub sections: Vec<&'r Section>,
-}
-
-impl PaperIndex<'_> {
-    /// Returns the number of values of one kind, per verdict.
-    #[must_use]
-    pub fn counts_of(&self, kind: KnownKind) -> Counts {
-        let of_kind = self.counts.iter().find(|(other, _)| *other == kind);
-        of_kind.map(|(_, counts)| counts.clone()).unwrap_or_default()
-    }
-
-    /// Returns the id of its index on the page, such as `index-s1`.
-    #[must_use]
-    pub fn anchor(&self) -> String {
-        format!("index-{}", self.paper.to_lowercase().replace(' ', "-"))
-    }
 }
 
 /// Returns the papers with known values or figures, in their order.
@@ -86,6 +72,19 @@ pub fn totals(report: &Report) -> Vec<Total> {
     }
     add(&mut totals, "all".to_owned(), true, report.counts());
     totals
+}
+
+/// Returns the totals as CSV: one line per group of values, one column per verdict.
+#[must_use]
+pub fn totals_as_csv(report: &Report) -> String {
+    let names: Vec<&str> = Verdict::ALL.iter().map(|verdict| verdict.name()).collect();
+    let mut out = format!("values,{},all\n", names.join(",").to_lowercase());
+    for Total { name, counts, .. } in totals(report) {
+        let numbers: Vec<String> =
+            Verdict::ALL.iter().map(|&verdict| counts.of(verdict).to_string()).collect();
+        out += &format!("{name},{},{}\n", numbers.join(","), counts.total());
+    }
+    out
 }
 
 fn add(totals: &mut Vec<Total>, name: String, is_sum: bool, counts: Counts) {

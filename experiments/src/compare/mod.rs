@@ -1,15 +1,17 @@
-//! Compares results with known values and gives each a verdict, as Markdown and as one HTML file.
+//! Compares results with known values and gives each a verdict. The report is built once, as
+//! blocks, and written as Markdown and as one HTML page.
 //!
 //! ```text
-//! data/published/*.csv ─┐                       ┌─▶ results/COMPARISON.md
-//! data/expected/*.csv  ─┼─▶ join ─▶ [verdict] ──┼─▶ results/comparison.html (figures inlined)
-//! results/…/*.csv      ─┘             ▲         └─▶ results/verdicts.csv (the totals)
+//! data/published/*.csv ─┐                                ┌─▶ results/COMPARISON.md
+//! data/expected/*.csv  ─┼─▶ join ─▶ [verdict] ─▶ blocks ─┼─▶ results/comparison.html (+ figures)
+//! results/…/*.csv      ─┘             ▲                  └─▶ results/verdicts.csv (the totals)
 //!   data/expected/deviations.toml, bands.toml
 //! ```
 
 mod assemble;
-mod badge;
 mod bands;
+mod blocks;
+mod contents;
 mod deviations;
 mod explained;
 mod found;
@@ -17,7 +19,6 @@ mod html;
 mod index;
 mod known;
 mod markdown;
-mod overview;
 mod remaining;
 pub mod report;
 mod rounding;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::report::Report;
-use super::{assemble, bands, deviations, html, markdown, remaining};
+use super::{assemble, bands, contents, deviations, html, index, markdown, remaining};
 use crate::atomic::write_atomically;
 use crate::config::{Config, Profile};
 use crate::engine::Placement;
@@ -42,10 +42,11 @@ pub fn run(
         markdown: folder.join("COMPARISON.md"),
         html: folder.join("comparison.html"),
     };
+    let blocks = contents::blocks(&report);
     for (file, text) in [
-        (&report.markdown, markdown::render(&report)),
-        (&report.html, html::render(&report)),
-        (&folder.join("verdicts.csv"), markdown::totals(&report)),
+        (&report.markdown, markdown::render(&blocks)),
+        (&report.html, html::render(contents::TITLE, &blocks)),
+        (&folder.join("verdicts.csv"), index::totals_as_csv(&report)),
     ] {
         write_atomically(file, text.as_bytes())
             .map_err(|error| Error::unwritable(FileRole::Report, file, &error))?;

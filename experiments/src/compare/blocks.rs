@@ -1,0 +1,116 @@
+//! The blocks of the report: plain data, which the Markdown file and the HTML page render.
+
+use super::verdict::Verdict;
+
+/// A part of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    /// The text; only the renderers know the characters that their format reserves.
+    pub text: String,
+    /// The style of the text.
+    pub style: Style,
+    /// The target of a link.
+    pub target: Option<String>,
+    /// The verdict whose colour the text has in HTML.
+    pub verdict: Option<Verdict>,
+}
+
+/// The style of a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    Plain,
+    Strong,
+    Emphasis,
+    Code,
+}
+
+/// Returns plain text.
+pub(super) fn text(text: impl Into<String>) -> Part {
+    Part { text: text.into(), style: Style::Plain, target: None, verdict: None }
+}
+
+/// Returns a name or a value as it is.
+pub(super) fn code(name: impl Into<String>) -> Part {
+    text(name).styled(Style::Code)
+}
+
+/// Returns text of the program, with names in backquotes.
+pub(super) fn prose(sentences: &str) -> Text {
+    let parts = sentences.split('`').enumerate();
+    parts.map(|(index, part)| if index % 2 == 0 { text(part) } else { code(part) }).collect()
+}
+
+/// Returns the name of a verdict in its colour.
+pub(super) fn badge(verdict: Verdict) -> Part {
+    Part { verdict: Some(verdict), ..text(verdict.name()) }
+}
+
+impl Part {
+    /// Sets the style.
+    pub(super) fn styled(self, style: Style) -> Self {
+        Self { style, ..self }
+    }
+
+    /// Makes the part a link.
+    pub(super) fn to(self, target: impl Into<String>) -> Self {
+        Self { target: Some(target.into()), ..self }
+    }
+}
+
+/// A line of text.
+pub(super) type Text = Vec<Part>;
+
+/// A block of the report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Block<'r> {
+    /// A heading of level 1 to 3; without an id, its target is that of its text.
+    Heading { level: u8, id: Option<&'r str>, text: String },
+    /// A paragraph.
+    Paragraph(Text),
+    /// A list.
+    List(Vec<Text>),
+    /// A table.
+    Table(Table),
+    /// A figure: a link to its file in Markdown, its drawing in HTML.
+    Figure { title: &'r str, target: String, caption: &'r str, svg: &'r str },
+    /// Blocks of the HTML page only.
+    PageOnly(Vec<Block<'r>>),
+}
+
+impl Block<'_> {
+    /// Returns a heading of the second level.
+    pub(super) fn heading(text: impl Into<String>) -> Self {
+        Block::Heading { level: 2, id: None, text: text.into() }
+    }
+}
+
+/// A table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Table {
+    /// The name, in HTML.
+    pub name: &'static str,
+    /// The heading of every column, and whether its cells are numbers.
+    pub columns: Vec<(Part, bool)>,
+    /// The rows, with a cell per column; the first cell names the row.
+    pub rows: Vec<Vec<Text>>,
+    /// The last rows, which HTML shows on demand: their number and their summary.
+    pub folded: Option<(usize, Text)>,
+}
+
+impl Table {
+    /// Returns a table without rows. Columns whose names start with `#` are numbers.
+    pub(super) fn new(name: &'static str, columns: &[&str]) -> Self {
+        let column = |name: &&str| match name.strip_prefix('#') {
+            Some(name) => (text(name), true),
+            None => (text(*name), false),
+        };
+        let columns = columns.iter().map(column).collect();
+        Self { name, columns, rows: Vec::new(), folded: None }
+    }
+}
+
+/// Returns the target of a heading without an id, as GitHub derives it from the text.
+pub(super) fn slug(text: &str) -> String {
+    let kept = |character: &char| character.is_alphanumeric() || " -_".contains(*character);
+    text.to_lowercase().chars().filter(kept).collect::<String>().replace(' ', "-")
+}
