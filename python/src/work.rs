@@ -5,7 +5,7 @@
 //! text, which may depend on records, is shown nowhere.
 
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind, panic_any, set_hook};
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
@@ -81,16 +81,16 @@ pub(crate) fn guarded<T>(py: Python<'_>, work: impl FnOnce() -> PyResult<T>) -> 
 #[pyfunction]
 pub(crate) fn panic(py: Python<'_>, function: &str, text: String) -> PyResult<Outcome<()>> {
     match function {
-        "run" => run(py, None, move || panics(text)),
-        "run_release" => run_release(py, None, move |_| panics(text)),
-        _ => guarded(py, || panics(text)),
+        "run" => run(py, None, move || panics(&text)),
+        "run_release" => run_release(py, None, move |_| panics(&text)),
+        _ => guarded(py, || panics(&text)),
     }
 }
 
 /// Panics with a text on a thread without a name, and then on the calling thread.
-fn panics<T>(text: String) -> T {
-    std::thread::scope(|scope| drop(scope.spawn(|| panic_any(text.clone())).join()));
-    panic_any(text)
+fn panics<T>(text: &str) -> T {
+    std::thread::scope(|scope| drop(scope.spawn(|| unreachable!("{text}")).join()));
+    unreachable!("{text}")
 }
 
 /// Runs work on another thread.

@@ -1,9 +1,6 @@
-//! Data, arguments and workloads that `matmech simulate` refuses.
+//! Data and marginals that `matmech simulate` refuses, drops or clamps.
 
 use std::path::Path;
-
-use predicates::prelude::PredicateBooleanExt;
-use predicates::str::contains;
 
 use super::{SCHEMA, data, folder, json, simulate};
 
