@@ -58,7 +58,10 @@ class Bug(Error, RuntimeError):
 
 
 class Panic(Bug):
-    """A panic of the Rust library, which is a bug in matmech."""
+    """A panic of the Rust library, which is a bug in matmech.
+
+    Its text is shown nowhere: it may hold a value of a record.
+    """
 
 
 class Interrupted(KeyboardInterrupt):

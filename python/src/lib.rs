@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 /// The native part of the Python package `matmech`.
 #[pymodule]
 fn _matmech(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    work::silence_panics();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<workload::PyWorkload>()?;
     module.add_class::<solve::Matrices>()?;
@@ -35,5 +36,6 @@ fn _matmech(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(records::column_values, module)?)?;
     module.add_function(wrap_pyfunction!(records::check_data, module)?)?;
     module.add_function(wrap_pyfunction!(records::create_ledger, module)?)?;
-    module.add_function(wrap_pyfunction!(records::show_ledger, module)?)
+    module.add_function(wrap_pyfunction!(records::show_ledger, module)?)?;
+    module.add_function(wrap_pyfunction!(work::panic, module)?)
 }

@@ -291,7 +291,7 @@ pub(crate) fn check_data(
         let person = person.map(|column| PersonLimit { column, rows });
         json(&check_table(&table::required(data)?, &schema, rule, person)?)
     };
-    py.detach(check).map_err(|error| errors::exception(py, &error))
+    work::guarded(py, || py.detach(check).map_err(|error| errors::exception(py, &error)))
 }
 
 /// `matmech ledger create`: the balance as JSON.

@@ -17,8 +17,12 @@ pub(crate) type Records<'py> = (Option<std::path::PathBuf>, Option<Vec<Column<'p
 /// Returns the records of a call; `None` for a dry run.
 ///
 /// # Errors
-/// Columns of different lengths.
+/// Columns of different lengths, or a panic.
 pub(crate) fn data_of(py: Python<'_>, records: Records<'_>) -> PyResult<Option<Data>> {
+    crate::work::guarded(py, || converted(py, records))
+}
+
+fn converted(py: Python<'_>, records: Records<'_>) -> PyResult<Option<Data>> {
     match records {
         (Some(path), _) => Ok(Some(Data::File(path))),
         (None, None) => Ok(None),

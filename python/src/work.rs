@@ -1,9 +1,11 @@
 //! Work on another thread, while the calling thread handles signals and progress.
 //!
 //! The calling thread releases the GIL and wakes up for messages and 20 times a second for signals,
-//! which only Python's main thread receives. A panic ends the working thread, not Python.
+//! which only Python's main thread receives. A panic ends the working thread, not Python. Its
+//! text, which may depend on records, is shown nowhere.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
@@ -21,6 +23,12 @@ const POLL: Duration = Duration::from_millis(50);
 
 /// How long an interrupted solver may take to return its best iterate.
 const PATIENCE: Duration = Duration::from_millis(700);
+
+/// What is said of a panic in a release. Even its source line may depend on records.
+const RELEASE: &str = "in a release";
+
+/// What is said of a panic when columns are converted or checked.
+const READING: &str = "while reading the records";
 
 /// Stack of the working thread, that of a main thread.
 const STACK: usize = 8 << 20;
@@ -40,6 +48,49 @@ enum Message<T> {
     Iteration(Iteration),
     Step(Step),
     Finished(Result<matmech::Result<T>, String>),
+}
+
+thread_local! {
+    /// Source line of the last panic of a thread.
+    static LAST_PANIC: Cell<Option<String>> = const { Cell::new(None) };
+}
+
+/// Installs a panic hook that prints nothing, where the default one prints the text to stderr.
+///
+/// The hook is that of this module's copy of the standard library, so it has no effect on other
+/// native modules of the process.
+pub(crate) fn silence_panics() {
+    set_hook(Box::new(|panic| LAST_PANIC.set(panic.location().map(ToString::to_string))));
+}
+
+/// Returns the result of work, or the source line of its panic.
+fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work))
+        .map_err(|_| format!("at {}", LAST_PANIC.take().unwrap_or_default()))
+}
+
+/// Runs work with records on the calling thread.
+///
+/// # Errors
+/// The error of the work, or a panic, whose text would otherwise be that of PyO3's exception.
+pub(crate) fn guarded<T>(py: Python<'_>, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    caught(work).unwrap_or_else(|_| Err(errors::panic(py, READING)))
+}
+
+/// Panics in a function of this module, for tests of what is printed.
+#[pyfunction]
+pub(crate) fn panic(py: Python<'_>, function: &str, text: String) -> PyResult<Outcome<()>> {
+    match function {
+        "run" => run(py, None, move || panics(&text)),
+        "run_release" => run_release(py, None, move |_| panics(&text)),
+        _ => guarded(py, || panics(&text)),
+    }
+}
+
+/// Panics with a text on a thread without a name, and then on the calling thread.
+fn panics<T>(text: &str) -> T {
+    std::thread::scope(|scope| drop(scope.spawn(|| unreachable!("{text}")).join()));
+    unreachable!("{text}")
 }
 
 /// Runs work on another thread.
@@ -66,8 +117,7 @@ pub(crate) fn run<T: Send + 'static>(
     };
     let thread = std::thread::Builder::new().name("matmech".into()).stack_size(STACK);
     thread.spawn(move || {
-        let result = catch_unwind(AssertUnwindSafe(|| observed(observer, work)));
-        let _ = sender.send(Message::Finished(result.map_err(|panic| text_of(&*panic))));
+        let _ = sender.send(Message::Finished(caught(|| observed(observer, work))));
     })?;
     let mut checked = Instant::now();
     let interrupt = loop {
@@ -182,8 +232,8 @@ pub(crate) fn run_release<T: Send + 'static>(
     let inner = gate.clone();
     let thread = std::thread::Builder::new().name("matmech".into()).stack_size(STACK);
     thread.spawn(move || {
-        let result = catch_unwind(AssertUnwindSafe(|| work(&*inner)));
-        let _ = sender.send(Message::Finished(result.map_err(|_| hidden())));
+        let result = caught(|| work(&*inner)).map_err(|_| RELEASE.to_owned());
+        let _ = sender.send(Message::Finished(result));
     })?;
     let mut interrupt = None;
     loop {
@@ -209,11 +259,6 @@ pub(crate) fn run_release<T: Send + 'static>(
             }
         }
     }
-}
-
-/// Returns the text of a panic in a release. Its own text may depend on records.
-fn hidden() -> String {
-    "in a release".to_owned()
 }
 
 /// Waits for a message without the GIL.
@@ -251,9 +296,4 @@ fn report_step(py: Python<'_>, progress: &Py<PyAny>, step: &Step) -> PyResult<()
     words.set_item("parts", step.parts)?;
     words.set_item("done", step.done)?;
     progress.call1(py, (words,)).map(drop)
-}
-
-fn text_of(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
 }

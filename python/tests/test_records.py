@@ -4,6 +4,8 @@ import csv
 import inspect
 import json
 import signal
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -208,6 +210,18 @@ class Releases(TestCase):
         self.assertNotIn("secret", json.dumps(released.report))
 
     @unittest.skipUnless(Path("/proc/self/task").exists(), "needs /proc")
+    def test_the_text_of_a_panic_is_shown_nowhere(self):
+        program = "import sys; from matmech import _matmech; _matmech.panic(*sys.argv[1:])"
+        for function in ["run", "run_release", "guarded"]:
+            words = [sys.executable, "-c", program, function, "sorcerer"]
+            done = subprocess.run(words, capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn("matmech._errors.Panic: panic: ", done.stderr)
+            self.assertTrue(done.stderr.startswith("Traceback"), done.stderr)
+            self.assertNotIn("sorcerer", done.stderr)
+            self.assertNotIn("thread", done.stderr)
+            self.assertEqual("work.rs" in done.stderr, function == "run", done.stderr)
+
     def test_an_interrupted_release_spends_nothing(self):
         names = ["a", "b", "c"]
         schema = [{"name": name, "size": 700, "kind": "numeric"} for name in names]

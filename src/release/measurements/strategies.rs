@@ -201,7 +201,8 @@ impl Document {
                 return Err(refuse("factors and answers that fit the attributes", found));
             }
             let strategy = IntegerStrategy::new(factors)?;
-            let deviation = entry.deviation.parse()?;
+            let invalid = |_| refuse("a deviation like 5/2", format!("`{}`", entry.deviation));
+            let deviation = entry.deviation.parse().map_err(invalid)?;
             measurements.push(IntegerMeasurement { attributes, strategy, deviation });
         }
         let mut seen: Vec<AttributeSet> = measurements.iter().map(|m| m.attributes).collect();

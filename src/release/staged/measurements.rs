@@ -284,11 +284,15 @@ impl StagedMeasurements {
             }
             marginals.push((set, units));
         }
+        let deviation = |text: &str| {
+            let invalid = |_| refuse(DISTANCES, "a deviation like 5/2", format!("`{text}`"));
+            text.parse().map_err(invalid)
+        };
         Ok(DistanceCertificate {
             bits: document.bits,
             marginals,
-            each: document.deviation.parse()?,
-            sum: document.deviation_of_sum.parse()?,
+            each: deviation(&document.deviation)?,
+            sum: deviation(&document.deviation_of_sum)?,
             distances,
             sum_of_distances: sum,
         })

@@ -116,14 +116,6 @@ fn every_budget_notion_is_converted_to_a_privacy_cost() {
 }
 
 #[test]
-fn text_has_error_bound_and_groups() {
-    let folder = tempfile::tempdir().unwrap();
-    plan(folder.path(), SCHEMA, WORKLOAD, &["--mu", "1"])
-        .success()
-        .stdout(contains("RMSE").and(contains("certified")).and(contains("affine on age, income")));
-}
-
-#[test]
 fn the_largest_group_error_is_an_objective() {
     let cost = ["--privacy-cost", "2"];
     let words = |more: &[&'static str]| [&cost[..], more].concat();
@@ -148,14 +140,6 @@ fn the_largest_group_error_is_an_objective() {
     let folder = tempfile::tempdir().unwrap();
     let text = plan(folder.path(), SCHEMA, WORKLOAD, &words(&["--objective", "balanced:0.5"]));
     text.success().stdout(contains("objective     balanced:0.5: largest").and(contains("gap")));
-    for (planner, objective, part) in
-        [("hdmm", "max", "no option"), ("query-smasher", "maximum", "balanced")]
-    {
-        let more = ["--planner", planner, "--objective", objective];
-        plan(folder.path(), SCHEMA, WORKLOAD, &[&cost[..], &more].concat())
-            .code(1)
-            .stderr(contains(part).and(contains("remedy")));
-    }
 }
 
 /// Returns a report with the time and the memory of another one.
@@ -164,41 +148,6 @@ fn without_time(mut report: serde_json::Value, other: &serde_json::Value) -> ser
         report[field] = other[field].clone();
     }
     report
-}
-
-#[test]
-fn errors_name_the_invalid_input() {
-    let folder = tempfile::tempdir().unwrap();
-    let budget = ["--privacy-cost", "1"];
-    for (schema, workload, part) in [
-        (SCHEMA.replace("\"income\"", "\"age\""), WORKLOAD.to_string(), "S.toml"),
-        (SCHEMA.to_string(), WORKLOAD.replace("hybrid", "range"), "sex"),
-        (SCHEMA.to_string(), WORKLOAD.replace("\"age\"", "\"agge\""), "agge"),
-        (SCHEMA.to_string(), WORKLOAD.replace("2.0", "-2.0"), "weight"),
-        (SCHEMA.to_string(), WORKLOAD.replace("[1, 2]", "[1, 4]"), "ways"),
-        (SCHEMA.to_string(), String::new(), "W.toml"),
-    ] {
-        plan(folder.path(), &schema, &workload, &budget)
-            .code(1)
-            .stderr(contains(part).and(contains("remedy")));
-    }
-    plan(folder.path(), SCHEMA, WORKLOAD, &["--privacy-cost", "-1"])
-        .code(1)
-        .stderr(contains("privacy cost").and(contains("greater than 0")));
-    plan(folder.path(), SCHEMA, WORKLOAD, &["--rho", "0"]).code(1).stderr(contains("rho"));
-    plan(folder.path(), SCHEMA, WORKLOAD, &["--mu", "1", "--planner", "best"])
-        .code(1)
-        .stderr(contains("query-smasher"));
-    plan(folder.path(), SCHEMA, WORKLOAD, &[]).code(2).stderr(contains("--privacy-cost"));
-    plan(folder.path(), SCHEMA, WORKLOAD, &["--epsilon", "1"]).code(2).stderr(contains("--delta"));
-    plan(folder.path(), SCHEMA, WORKLOAD, &["--mu", "1", "--rho", "1"]).code(2);
-    let large = SCHEMA
-        .replace("size = 10", "size = 300")
-        .replace("count = 10", "count = 300")
-        .replace("size = 8", "size = 200");
-    plan(folder.path(), &large, WORKLOAD, &budget)
-        .code(1)
-        .stderr(contains("60000 cells").and(contains("GiB")).and(contains("weighted-fourier")));
 }
 
 #[test]
@@ -221,39 +170,17 @@ fn the_reference_measure_is_reported() {
     assert!(uniform["measure_search"].is_null() && smasher["global_lower_bound_rmse"].is_null());
 }
 
+/// Any path is a value: `=`, `,` and `)` in it are no syntax.
 #[test]
-fn measure_files_are_read_and_errors_name_the_invalid_entry() {
+fn measure_files_have_any_name() {
     let folder = tempfile::tempdir().unwrap();
-    let run = |measure: &str, planner: &str| {
-        std::fs::write(
-            folder.path().join("M.toml"),
-            format!("[[attribute]]\nname = \"sex\"\nmeasure = {measure}\n"),
-        )
-        .unwrap();
-        plan(
-            folder.path(),
-            SCHEMA,
-            WORKLOAD,
-            &["--privacy-cost", "1", "--planner", planner, "--measure", "M.toml"],
-        )
-    };
-    run("[0.4, 0.6]", "anova").success().stdout(contains("RMSE"));
-    // Any path is a value: `=`, `,` and `)` in it are no syntax.
-    std::fs::create_dir_all(folder.path().join("n=4,d=3")).unwrap();
-    for path in ["n=4,d=3/M.toml", "M).toml"] {
-        std::fs::copy(folder.path().join("M.toml"), folder.path().join(path)).unwrap();
+    std::fs::create_dir(folder.path().join("n=4,d=3")).unwrap();
+    let measure = "[[attribute]]\nname = \"sex\"\nmeasure = [0.4, 0.6]\n";
+    for path in ["M.toml", "n=4,d=3/M.toml", "M).toml"] {
+        std::fs::write(folder.path().join(path), measure).unwrap();
         let words = ["--privacy-cost", "1", "--planner", "anova", "--measure", path];
         plan(folder.path(), SCHEMA, WORKLOAD, &words).success().stdout(contains("RMSE"));
     }
-    for (measure, said) in [
-        ("[0.4, 0.7]", "sum to 1.1"),
-        ("[0.0, 1.0]", "0 for value 0"),
-        ("[1.5, -0.5]", "-0.5 for value 1"),
-        ("[0.2, 0.3, 0.5]", "2 numbers"),
-    ] {
-        run(measure, "anova").failure().stderr(contains(said).and(contains("sex")));
-    }
-    run("[0.4, 0.6]", "query-smasher").failure().stderr(contains("anova(measure=uniform)"));
 }
 
 #[test]

@@ -48,13 +48,6 @@ fn json_has_every_documented_field() {
 }
 
 #[test]
-fn text_has_error_bounds_and_status() {
-    matmech(&["solve", "--workload", "prefix:32"])
-        .success()
-        .stdout(contains("SVD bound").and(contains("lower bound")).and(contains("Converged")));
-}
-
-#[test]
 fn a_saved_strategy_has_the_same_error() {
     let folder = tempfile::tempdir().unwrap();
     let prefix = folder.path().join("best");
@@ -97,9 +90,6 @@ fn strategies_take_options_and_operands() {
     let by_options = options(&["--strategy", "optimal(tolerance=1e-3, max-iterations=9)"]);
     assert_eq!(by_flags, by_options);
     assert_ne!(by_flags, options(&[]));
-    matmech(&["solve", "--help"])
-        .success()
-        .stdout(contains("eigen-separation").and(contains("principal-vectors")));
 }
 
 /// Closed forms: a prefix of length i has error i under the identity, and k participations cost k.
@@ -129,60 +119,4 @@ fn objectives_and_participations_are_options_of_every_strategy() {
     assert!(lower <= class && class <= error && error <= class * (1.0 + 1e-6), "{banded}");
     let bound = solve(&["prefix:12", "--strategy", "workload(participation=min-sep:4,3)"]);
     assert_eq!(bound["sensitivity"]["kind"], "row-sum bound");
-    matmech(&["solve", "--workload", "range:6", "--objective", "max"])
-        .success()
-        .stdout(contains("objective    max").and(contains("largest expected squared error")));
-}
-
-#[test]
-fn errors_name_the_invalid_input() {
-    for (words, part) in [
-        (&["solve", "--workload", "range:-5"][..], "`-5`"),
-        (&["solve", "--workload", "rang:5"], "rang"),
-        (&["solve", "--workload", "range:5", "--strategy", "best"], "optimal"),
-        (&["solve", "--workload", "range:5", "--tolerance", "0"], "tolerance"),
-        (&["solve", "--workload", "range:8", "--strategy", "variable-agnostic"], "optimal"),
-        (&["solve", "--workload", "circular:90000"], "GiB"),
-        (&["solve", "--workload", "range:8", "--strategy", "eigen-separation(size=3)"], "`size`"),
-        (&["solve", "--workload", "range:8", "--strategy", "eigen-design:best"], "optimal"),
-        (&["solve", "--workload", "range:8", "--strategy", "optimial"], "did you mean `optimal`?"),
-        (&["solve", "--workload", "range:8", "--strategy", "optimal(tolerence=1)"], "did you mean"),
-        // A flag is an option, so a strategy without the option refuses it.
-        (
-            &["solve", "--workload", "range:8", "--strategy", "wavelet", "--tolerance", "1e-3"],
-            "no option for `wavelet`",
-        ),
-        (
-            &["solve", "--workload", "range:8", "--strategy", "matrix:A.npy", "--tolerance", "1"],
-            "no option for `matrix`",
-        ),
-        (
-            &["solve", "--workload", "range:8", "--strategy", "matrix(tolerance=1):A.npy"],
-            "no option for `matrix`",
-        ),
-        (
-            &[
-                "solve",
-                "--workload",
-                "range:8",
-                "--tolerance",
-                "1",
-                "--strategy",
-                "optimal(tolerance=1)",
-            ],
-            "each option once",
-        ),
-        (&["solve", "--workload", "range:6", "--objective", "maximum"], "balanced:0.9"),
-        (&["solve", "--workload", "range:6", "--participation", "epochs:4"], "multiple of 4"),
-        (&["solve", "--workload", "range:6", "--participation", "min-sep:4,2"], "4 * 2 steps"),
-        (&["solve", "--workload", "range:6", "--bands", "2"], "min-sep"),
-        (&["solve", "--workload", "range:6", "--strategy", "identity", "--bands", "2"], "`bands`"),
-        (&["solve", "--workload", "range:6", "--strategy", "fourier"], "6 values"),
-        (&["solve", "--workload", "range:8", "--strategy", "datacube"], "marginals"),
-        (&["solve", "--workload", "matrix:nowhere.npy"], "nowhere.npy"),
-    ] {
-        matmech(words).code(1).stderr(contains(part).and(contains("remedy")));
-    }
-    matmech(&["solve"]).code(2).stderr(contains("--workload"));
-    matmech(&["solve", "--workload", "range:4", "--frobnicate"]).code(2);
 }

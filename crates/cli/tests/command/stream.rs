@@ -5,8 +5,6 @@ use std::path::Path;
 use approx::{assert_abs_diff_eq, assert_relative_eq};
 use assert_cmd::Command;
 use matmech::strategy::stream::Coefficients;
-use predicates::prelude::PredicateBooleanExt;
-use predicates::str::contains;
 
 use crate::python;
 
@@ -108,24 +106,4 @@ fn the_numpy_example_draws_the_same_noise() {
     }
     let output = python::run(&python, "examples/streamed_noise.py", &[&file, "9"]);
     assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 32, "{output:?}");
-}
-
-#[test]
-fn text_says_what_the_noise_is_valid_for_and_bad_arguments_are_refused() {
-    let words = ["stream", "--workload", "prefix:16", "--form", "chains", "--buffers", "3"];
-    matmech(&words).success().stdout(
-        contains("not for more epochs or sampling").and(contains("chains: 3 buffers, 3 normals")),
-    );
-    for (more, part) in [
-        (&["--form", "tree"][..], "chains or truncated"),
-        (&["--participation", "epochs:3"], "multiple of 3"),
-        (&["--buffers", "0"], "at least one buffer"),
-        (&["--workload", "prefix:4x4", "--form", "chains"], "chains"),
-    ] {
-        let words: Vec<&str> = match more[0] {
-            "--workload" => [&["stream"], more].concat(),
-            _ => [&["stream", "--workload", "prefix:16"], more].concat(),
-        };
-        matmech(&words).failure().stderr(contains(part));
-    }
 }

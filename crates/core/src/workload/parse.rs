@@ -91,7 +91,7 @@ fn parse_permuted(text: &str, arguments: &str) -> Result<Workload> {
             return Err(refuse(text, "a workload and an optional seed", found));
         }
     };
-    Ok(Workload::parse(workload)?.permuted(seed))
+    permuted(text, Workload::parse(workload)?, seed)
 }
 
 /// The variant of a family, by the prefix or suffix of its name.
@@ -169,14 +169,32 @@ fn parse_plain(text: &str) -> Result<Workload> {
         let ways = parse_ways(text, &call, shape.len())?;
         return Workload::marginals(family, &shape, &ways);
     }
-    let permuted = variant == Variant::Permuted;
-    call.allow(if permuted { &["seed"] } else { &[] })?;
+    let is_permuted = variant == Variant::Permuted;
+    call.allow(if is_permuted { &["seed"] } else { &[] })?;
     let shape = parse_shape(text, sizes)?;
     if family.arity() == 2 && shape.len() != 2 {
         return Err(refuse(text, "two sizes, e.g. 20x20", sizes));
     }
     let workload = Workload::family(family, &shape)?;
-    Ok(if permuted { workload.permuted(call.option("seed")?.unwrap_or(0)) } else { workload })
+    if !is_permuted {
+        return Ok(workload);
+    }
+    permuted(text, workload, call.option("seed")?.unwrap_or(0))
+}
+
+/// Permutes a workload whose order of cells fits in memory.
+fn permuted(text: &str, workload: Workload, seed: u64) -> Result<Workload> {
+    check_stored(text, "cells", workload.cells())?;
+    Ok(workload.permuted(seed))
+}
+
+/// Checks a number of steps or cells that are stored one by one.
+fn check_stored(text: &str, unit: &'static str, count: usize) -> Result<()> {
+    if count <= MAX_STORED {
+        return Ok(());
+    }
+    let (what, remedy) = (format!("workload `{text}`"), format!("use fewer {unit}"));
+    Err(Error::too_large(what, unit, MAX_STORED as f64, count as f64, remedy))
 }
 
 /// Parses `ways=2`, `ways=1+2`, or `ways=all` for all numbers of attributes.
@@ -226,8 +244,8 @@ fn parse_matrix(text: &str, path: &str, call: &Call<'_>) -> Result<Workload> {
     Workload::explicit(&shape, rows)
 }
 
-/// Maximum number of steps of `decay` and `momentum`, whose rates are stored.
-const MAX_STEPS: usize = 1 << 26;
+/// Maximum number of steps of `decay` and `momentum`, whose rates are stored, and of permuted cells.
+const MAX_STORED: usize = 1 << 26;
 
 /// Parses `decay(rate=0.99):1024` and `momentum(rate=0.9):128`.
 fn parse_training(text: &str, sizes: &str, call: &Call<'_>) -> Result<Workload> {
@@ -237,15 +255,7 @@ fn parse_training(text: &str, sizes: &str, call: &Call<'_>) -> Result<Workload> 
     };
     let rate = call.required("rate")?;
     let (momentum, decay) = if call.name() == "decay" { (0.0, rate) } else { (rate, 1.0) };
-    if steps > MAX_STEPS {
-        return Err(Error::too_large(
-            format!("workload `{text}`"),
-            "steps",
-            MAX_STEPS as f64,
-            steps as f64,
-            "use fewer steps",
-        ));
-    }
+    check_stored(text, "steps", steps)?;
     Ok(Workload::training(Training::new(vec![1.0; steps], momentum, decay)?))
 }
 

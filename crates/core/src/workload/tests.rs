@@ -166,6 +166,8 @@ fn errors_name_the_invalid_part() {
         ("union(range:600; predicate:600)", "weight 1"),
         ("permuted(range:4; seed=x)", "seed=x"),
         ("permuted(range:4; seed=1; 3)", "3 parts"),
+        ("permuted(total:99999999999)", "at most 67108864 cells"),
+        ("permuted-total:99999999999", "fewer cells"),
         ("random-marginals(count=0):4x4", "at least one marginal"),
         ("two-step-range-sample(queries=0):4x4", "at least one query"),
         ("matrix:nowhere.npy", "nowhere.npy"),

@@ -196,14 +196,6 @@ fn text_starts_with_a_warning() {
     )
     .success()
     .stdout(starts_with("NOT PRIVATE").and(contains("expected")).and(contains("±")));
-    for words in [&["--help"][..], &["simulate", "--help"], &["simulate", "-h"]] {
-        Command::cargo_bin("matmech")
-            .unwrap()
-            .args(words)
-            .assert()
-            .success()
-            .stdout(contains("NOT PRIVATE"));
-    }
 }
 
 /// The mean error of `query-smasher` on other families against its expectation, within five
