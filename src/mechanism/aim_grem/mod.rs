@@ -13,15 +13,16 @@
 //!
 //! K = |W↓|. The estimates are stored as residuals and marginals are computed on demand, so memory
 //! does not grow with the number of marginals in the workload. The loop accesses the data only
-//! through [`PaidAccess`].
+//! through [`PaidAccess`](crate::access::PaidAccess).
 //!
 //! *Cost*: a round is O(K) plus O(records + n_γ) for every marginal that selection reads. *Memory*:
 //! the records, the measured residuals, one marginal, and the counts that selection caches.
 //!
 //! *Reconstruction*: for unmeasured residuals, GReM's estimate is an additive model, with negative
 //! cells for skewed attributes. [`UnmeasuredResiduals::Independence`] uses the product of the
-//! estimated 1-way marginals instead ([`IndependentMarginals`]). The loop, its measurements and its
-//! privacy are the same.
+//! estimated 1-way marginals instead
+//! ([`IndependentMarginals`](crate::estimation::IndependentMarginals)). The loop, its measurements
+//! and its privacy are the same.
 //!
 //! *Differences from the paper*: annealing compares old and new estimates (its Alg. 7 compares with
 //! the true marginal), and a flag ends the loop after the last round. *Reference*: S4, Sec. 5,
