@@ -133,7 +133,9 @@ fn parse_plain(text: &str) -> Result<Workload> {
         "predicate-sample" => {
             call.allow(&["queries", "seed", "p"])?;
             let shape = parse_shape(text, sizes)?;
-            let queries = call.required("queries")?;
+            let queries: usize = call.required("queries")?;
+            let cells: usize = shape.iter().product();
+            check_stored(text, "entries", queries.saturating_mul(cells))?;
             return Workload::predicates(
                 &shape,
                 queries,
@@ -244,7 +246,8 @@ fn parse_matrix(text: &str, path: &str, call: &Call<'_>) -> Result<Workload> {
     Workload::explicit(&shape, rows)
 }
 
-/// Maximum number of steps of `decay` and `momentum`, whose rates are stored, and of permuted cells.
+/// Maximum number of steps of `decay` and `momentum`, whose rates are stored, of permuted cells, and
+/// of entries of sampled predicates.
 const MAX_STORED: usize = 1 << 26;
 
 /// Parses `decay(rate=0.99):1024` and `momentum(rate=0.9):128`.

@@ -1,5 +1,8 @@
 //! Workloads of first-order recurrences, whose Gram matrices have tridiagonal inverses.
 
+/// Maximum number of cells, whose numbers are stored.
+const MAX_CELLS: usize = 1 << 26;
+
 /// The recurrence `y_0 = a_0 x_0`, `y_k = ρ_k y_{k−1} + a_k x_k` over n cells x.
 ///
 /// As a matrix, `W_kj = a_j ρ_{j+1} ⋯ ρ_k` for k ≥ j and 0 above the diagonal. `W⁻¹` is bidiagonal
@@ -16,8 +19,8 @@ pub struct Recurrence {
 impl Recurrence {
     /// Creates the recurrence of a workload whose queries are y_0, …, y_{n−1}.
     ///
-    /// `pair(k)` returns (ρ_k², a_k²); ρ_0 is treated as 0. Returns `None` if there is no cell, a
-    /// number is negative or not finite, or an a_k is 0.
+    /// `pair(k)` returns (ρ_k², a_k²); ρ_0 is treated as 0. Returns `None` if there is no cell, or
+    /// more than 2²⁶, a number is negative or not finite, or an a_k is 0.
     pub fn of_queries(cells: usize, pair: impl Fn(usize) -> (f64, f64)) -> Option<Self> {
         Self::new(cells, pair, true)
     }
@@ -34,6 +37,9 @@ impl Recurrence {
         pair: impl Fn(usize) -> (f64, f64),
         answers_queries: bool,
     ) -> Option<Self> {
+        if cells > MAX_CELLS {
+            return None;
+        }
         let (mut factors, gains): (Vec<f64>, Vec<f64>) = (0..cells).map(pair).unzip();
         *factors.first_mut()? = 0.0;
         let valid = factors.iter().all(|&x| x >= 0.0 && x.is_finite())
@@ -133,6 +139,7 @@ mod tests {
     #[test]
     fn invalid_numbers_have_no_recurrence() {
         assert!(Recurrence::of_queries(0, |_| (1.0, 1.0)).is_none());
+        assert!(Recurrence::of_queries(MAX_CELLS + 1, |_| (1.0, 1.0)).is_none());
         assert!(Recurrence::of_queries(3, |_| (1.0, 0.0)).is_none());
         assert!(Recurrence::of_queries(3, |_| (f64::NAN, 1.0)).is_none());
         let first_is_ignored = Recurrence::of_queries(3, |k| (if k == 0 { 5.0 } else { 1.0 }, 1.0));

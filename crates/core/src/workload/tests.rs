@@ -168,6 +168,7 @@ fn errors_name_the_invalid_part() {
         ("permuted(range:4; seed=1; 3)", "3 parts"),
         ("permuted(total:99999999999)", "at most 67108864 cells"),
         ("permuted-total:99999999999", "fewer cells"),
+        ("predicate-sample(queries=99999999999):64", "fewer entries"),
         ("random-marginals(count=0):4x4", "at least one marginal"),
         ("two-step-range-sample(queries=0):4x4", "at least one query"),
         ("matrix:nowhere.npy", "nowhere.npy"),
