@@ -135,7 +135,7 @@ fn parse_plain(text: &str) -> Result<Workload> {
             let shape = parse_shape(text, sizes)?;
             let queries: usize = call.required("queries")?;
             let cells: usize = shape.iter().product();
-            check_stored(text, "entries", queries.saturating_mul(cells))?;
+            check_stored(text, "entries", queries.saturating_mul(cells), MAX_ENTRIES)?;
             return Workload::predicates(
                 &shape,
                 queries,
@@ -186,17 +186,17 @@ fn parse_plain(text: &str) -> Result<Workload> {
 
 /// Permutes a workload whose order of cells fits in memory.
 fn permuted(text: &str, workload: Workload, seed: u64) -> Result<Workload> {
-    check_stored(text, "cells", workload.cells())?;
+    check_stored(text, "cells", workload.cells(), MAX_STORED)?;
     Ok(workload.permuted(seed))
 }
 
-/// Checks a number of steps or cells that are stored one by one.
-fn check_stored(text: &str, unit: &'static str, count: usize) -> Result<()> {
-    if count <= MAX_STORED {
+/// Checks a number of steps, cells or entries that are stored one by one.
+fn check_stored(text: &str, unit: &'static str, count: usize, limit: usize) -> Result<()> {
+    if count <= limit {
         return Ok(());
     }
     let (what, remedy) = (format!("workload `{text}`"), format!("use fewer {unit}"));
-    Err(Error::too_large(what, unit, MAX_STORED as f64, count as f64, remedy))
+    Err(Error::too_large(what, unit, limit as f64, count as f64, remedy))
 }
 
 /// Parses `ways=2`, `ways=1+2`, or `ways=all` for all numbers of attributes.
@@ -246,8 +246,10 @@ fn parse_matrix(text: &str, path: &str, call: &Call<'_>) -> Result<Workload> {
     Workload::explicit(&shape, rows)
 }
 
-/// Maximum number of steps of `decay` and `momentum`, whose rates are stored, of permuted cells, and
-/// of entries of sampled predicates.
+/// Maximum number of entries of sampled predicates, 2 GiB.
+const MAX_ENTRIES: usize = 1 << 28;
+
+/// Maximum number of steps of `decay` and `momentum`, whose rates are stored, and of permuted cells.
 const MAX_STORED: usize = 1 << 26;
 
 /// Parses `decay(rate=0.99):1024` and `momentum(rate=0.9):128`.
@@ -258,7 +260,7 @@ fn parse_training(text: &str, sizes: &str, call: &Call<'_>) -> Result<Workload> 
     };
     let rate = call.required("rate")?;
     let (momentum, decay) = if call.name() == "decay" { (0.0, rate) } else { (rate, 1.0) };
-    check_stored(text, "steps", steps)?;
+    check_stored(text, "steps", steps, MAX_STORED)?;
     Ok(Workload::training(Training::new(vec![1.0; steps], momentum, decay)?))
 }
 
