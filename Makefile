@@ -55,7 +55,7 @@ help:
 	@echo '  make all-results   both                                                              $(ALL_COST)'
 	@echo '  make quick         a small part of every experiment                                  $(QUICK_COST)'
 	@echo '  make figures       all figures, redrawn from stored results                          $(FIGURES_COST)'
-	@echo '  make compare       COMPARISON.md and comparison.html, from stored results                $(COMPARE_COST)'
+	@echo '  make compare       COMPARISON.md and comparison.html, from stored results            $(COMPARE_COST)'
 	@echo '  make verify        check results against their provenance, without computing         $(VERIFY_COST)'
 	@echo '  make data          find or download the public data sets, and verify them            $(DATA_COST)'
 	@echo '  make test          all tests                                                         $(TEST_COST)'

@@ -209,7 +209,6 @@ class Releases(TestCase):
         released = self.release("strange", strange)
         self.assertNotIn("secret", json.dumps(released.report))
 
-    @unittest.skipUnless(Path("/proc/self/task").exists(), "needs /proc")
     def test_the_text_of_a_panic_is_shown_nowhere(self):
         program = "import sys; from matmech import _matmech; _matmech.panic(*sys.argv[1:])"
         for function in ["run", "run_release", "guarded"]:
@@ -222,6 +221,7 @@ class Releases(TestCase):
             self.assertNotIn("thread", done.stderr)
             self.assertEqual("work.rs" in done.stderr, function == "run", done.stderr)
 
+    @unittest.skipUnless(Path("/proc/self/task").exists(), "needs /proc")
     def test_an_interrupted_release_spends_nothing(self):
         names = ["a", "b", "c"]
         schema = [{"name": name, "size": 700, "kind": "numeric"} for name in names]

@@ -11,6 +11,7 @@ mod check_data;
 mod completions;
 mod ledger;
 mod output;
+mod panics;
 mod plan;
 mod record_rule;
 mod release;
@@ -98,6 +99,7 @@ fn with_causes(error: &anyhow::Error) -> String {
 /// open data.
 fn main() -> std::process::ExitCode {
     let arguments = Arguments::parse();
+    panics::hide_text(matches!(arguments.command, Command::Release(_)));
     let outcome = match arguments.command {
         Command::Solve(solve) => solve.run(),
         Command::Certify(certify) => certify.run(),

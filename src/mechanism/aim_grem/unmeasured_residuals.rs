@@ -10,7 +10,8 @@ pub enum UnmeasuredResiduals {
     /// Unmeasured residuals are 0: GReM-MLE, linear in the measurements (S4).
     #[default]
     Additive,
-    /// Unmeasured residuals mean independent attributes: [`IndependentMarginals`](crate::estimation::IndependentMarginals).
+    /// Unmeasured residuals mean independent attributes:
+    /// [`IndependentMarginals`](crate::estimation::IndependentMarginals).
     ///
     /// Better if most residuals are unmeasured; slightly worse if nearly all are measured (NLTCS at
     /// ε ≥ 1).

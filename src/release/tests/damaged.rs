@@ -137,23 +137,30 @@ impl Texts {
         let text_of = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let measured = |statement: &str, strategies: &str, noisy: &[u8]| {
             let read = Measurements::from_texts(SCHEMA, statement, strategies, noisy, "M");
-            read.and_then(|measured| Estimates::of(&measured)).is_ok()
+            accepted(read.and_then(|measured| Estimates::of(&measured)))
         };
         match target {
-            0 => Schema::from_toml(&text, "S").is_ok(),
-            1 => GroupedWorkload::from_toml(
+            0 => accepted(Schema::from_toml(&text, "S")),
+            1 => accepted(GroupedWorkload::from_toml(
                 &self.schema,
                 &text,
                 "W",
                 std::path::Path::new("/nowhere"),
-            )
-            .is_ok(),
-            2 => read(&bytes, &self.schema, OutOfDomain::Clamp).is_ok(),
+            )),
+            2 => accepted(read(&bytes, &self.schema, OutOfDomain::Clamp)),
             3 => measured(&text_of(&self.statement), &text, &self.noisy),
             4 => measured(&text, &text_of(&self.strategies), &self.noisy),
             _ => measured(&text_of(&self.statement), &text_of(&self.strategies), &bytes),
         }
     }
+}
+
+/// Returns whether an input is accepted; the error of another says what to do.
+fn accepted<T>(outcome: crate::error::Result<T>) -> bool {
+    if let Err(error) = &outcome {
+        assert!(error.to_string().contains("remedy"), "{error}");
+    }
+    outcome.is_ok()
 }
 
 /// Feeds `count` inputs on two threads; returns the number accepted.

@@ -118,6 +118,7 @@ fn parse_plain(text: &str) -> Result<Workload> {
             call.allow(&["queries", "seed", "bias"])?;
             let shape = parse_shape(text, sizes)?;
             let queries = call.required("queries")?;
+            check_stored(text, "queries", queries, MAX_STORED)?;
             let sample = match call.option("bias")? {
                 None => RangeSample::uniform(&shape, queries, &mut seeded()?)?,
                 Some(bias) => RangeSample::biased(&shape, queries, bias, &mut seeded()?)?,
@@ -128,6 +129,7 @@ fn parse_plain(text: &str) -> Result<Workload> {
             call.allow(&["queries", "seed"])?;
             let shape = parse_shape(text, sizes)?;
             let queries = call.required("queries")?;
+            check_stored(text, "queries", queries, MAX_STORED)?;
             return Ok(Workload::sample(RangeSample::two_step(&shape, queries, &mut seeded()?)?));
         }
         "predicate-sample" => {
@@ -145,11 +147,9 @@ fn parse_plain(text: &str) -> Result<Workload> {
         }
         "random-marginals" => {
             call.allow(&["count", "seed"])?;
-            return Workload::random_marginals(
-                &parse_shape(text, sizes)?,
-                call.required("count")?,
-                &mut seeded()?,
-            );
+            let count = call.required("count")?;
+            check_stored(text, "marginals", count, MAX_MARGINALS)?;
+            return Workload::random_marginals(&parse_shape(text, sizes)?, count, &mut seeded()?);
         }
         _ => {}
     }
@@ -190,7 +190,7 @@ fn permuted(text: &str, workload: Workload, seed: u64) -> Result<Workload> {
     Ok(workload.permuted(seed))
 }
 
-/// Checks a number of steps, cells or entries that are stored one by one.
+/// Checks a number of things that are stored one by one.
 fn check_stored(text: &str, unit: &'static str, count: usize, limit: usize) -> Result<()> {
     if count <= limit {
         return Ok(());
@@ -249,7 +249,11 @@ fn parse_matrix(text: &str, path: &str, call: &Call<'_>) -> Result<Workload> {
 /// Maximum number of entries of sampled predicates, 2 GiB.
 const MAX_ENTRIES: usize = 1 << 28;
 
-/// Maximum number of steps of `decay` and `momentum`, whose rates are stored, and of permuted cells.
+/// Maximum number of random marginals.
+const MAX_MARGINALS: usize = 1 << 20;
+
+/// Maximum number of steps of `decay` and `momentum`, whose rates are stored, of permuted cells, and
+/// of sampled ranges.
 const MAX_STORED: usize = 1 << 26;
 
 /// Parses `decay(rate=0.99):1024` and `momentum(rate=0.9):128`.

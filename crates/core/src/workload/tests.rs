@@ -182,6 +182,46 @@ fn errors_name_the_invalid_part() {
     assert!(too_large.contains("GiB"), "{too_large}");
 }
 
+/// Sizes and numbers of queries beyond any memory: no allocation of that size is tried.
+#[test]
+fn workloads_of_any_size_are_refused_or_have_no_matrices() {
+    let huge = "10000000000000";
+    let mut texts = Vec::new();
+    for family in Family::ALL {
+        let size = if family.arity() == 2 { "10000000x10000000" } else { huge };
+        let name = family.name();
+        texts.extend([
+            format!("{name}:{size}"),
+            format!("permuted-{name}:{size}"),
+            format!("permuted({name}:{size})"),
+            format!("residual({name}:{size})"),
+            format!("normalised({name}:{size})"),
+            format!("union({name}:{size}; {name}:{size})"),
+            format!("{name}-marginals(ways=1):{huge}x2"),
+        ]);
+    }
+    for text in [
+        "range-sample(queries=SIZE):64x32",
+        "range-sample(queries=5):SIZE",
+        "range-sample(queries=SIZE,bias=2):6000000x2",
+        "two-step-range-sample(queries=SIZE):64x32",
+        "predicate-sample(queries=SIZE):64",
+        "predicate-sample(queries=2):SIZE",
+        "random-marginals(count=SIZE):4x4",
+        "decay(rate=0.9):SIZE",
+        "momentum(rate=0.9):SIZE",
+    ] {
+        texts.push(text.replace("SIZE", huge));
+    }
+    for text in texts {
+        if let Ok(workload) = Workload::parse(&text) {
+            assert!(workload.recurrence().is_none(), "{text}");
+            let _ = workload.count();
+            assert!(workload.gram().is_err(), "{text}");
+        }
+    }
+}
+
 #[test]
 fn training_workloads_are_parsed() {
     let dir = tempfile::tempdir().unwrap();

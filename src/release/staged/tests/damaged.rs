@@ -88,6 +88,10 @@ fn feed(count: u64, seed: u64, share: f64) -> [u64; 2] {
             }
             Some(_) => {}
         }
+        if let Err(error) = &outcome {
+            let message = error.to_string();
+            assert!(message.contains("remedy"), "input {k}, {name}: {message}");
+        }
         outcomes[usize::from(outcome.is_err())] += 1;
         std::fs::write(path, bytes).unwrap();
         if is_new_sum {
