@@ -283,7 +283,7 @@ def release(
     outcome = _matmech.release(
         schema,
         queries(workload, ways),
-        (None, None) if data is None else columns_of(data, schema, person),
+        None if data is None else columns_of(data, schema, person),
         (epsilon, delta, None if rho == "rest" else rho, None, privacy_cost),
         options,
         progress,

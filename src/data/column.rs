@@ -69,6 +69,24 @@ impl Column {
         }
     }
 
+    /// Appends the values of the records that are kept. All fit the size of
+    /// [`Column::for_size`].
+    pub(super) fn extend(&mut self, values: &[u32], kept: &[bool]) {
+        fn append<T>(column: &mut Vec<T>, values: &[u32], kept: &[bool], cast: impl Fn(u32) -> T) {
+            if kept.iter().all(|kept| *kept) {
+                column.extend(values.iter().map(|&value| cast(value)));
+            } else {
+                let kept = values.iter().zip(kept).filter(|(_, kept)| **kept);
+                column.extend(kept.map(|(&value, _)| cast(value)));
+            }
+        }
+        match &mut self.0 {
+            Width::Small(column) => append(column, values, kept, |value| value as u8),
+            Width::Medium(column) => append(column, values, kept, |value| value as u16),
+            Width::Large(column) => append(column, values, kept, |value| value),
+        }
+    }
+
     /// Returns the number of records.
     pub fn len(&self) -> usize {
         match &self.0 {

@@ -1,7 +1,7 @@
 //! Coding of the values of records to cell numbers, independently of all other records.
 
 use super::out_of_domain::OutOfDomain;
-use super::table::Batch;
+use super::table::{Batch, Values};
 use crate::schema::{Coded, Coder, Schema};
 
 /// The coders of all attributes of a schema.
@@ -11,26 +11,33 @@ pub(super) struct RecordCoder<'a> {
     rule: OutOfDomain,
 }
 
-/// The coding of a value.
+/// How the cell of a value was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// The cell of the value.
-    Cell(u32),
+    Cell,
     /// The cell nearest to an out-of-range number.
-    Clamped(u32),
+    Clamped,
     /// The cell that the schema declares for other values.
-    Other(u32),
+    Other,
     /// No cell: the record is outside the schema.
     Outside,
 }
 
-impl Outcome {
-    /// Returns the cell, if there is one.
-    pub(super) fn cell(self) -> Option<u32> {
-        match self {
-            Outcome::Cell(cell) | Outcome::Clamped(cell) | Outcome::Other(cell) => Some(cell),
-            Outcome::Outside => None,
-        }
+/// The cells of the values of one attribute.
+#[derive(Debug, Default)]
+pub(super) struct CodedValues {
+    /// The cell of every record; 0 for values without one.
+    pub cells: Vec<u32>,
+    /// How it was found.
+    pub outcomes: Vec<Outcome>,
+}
+
+impl CodedValues {
+    #[inline(always)]
+    fn push(&mut self, (cell, outcome): (u32, Outcome)) {
+        self.cells.push(cell);
+        self.outcomes.push(outcome);
     }
 }
 
@@ -41,20 +48,39 @@ impl<'a> RecordCoder<'a> {
         RecordCoder { attributes: (0..schema.attributes().len()).map(attribute).collect(), rule }
     }
 
-    /// Codes the columns of a batch, which are in the order of the schema: one list per attribute.
-    pub(super) fn code(&self, batch: &Batch<'_>, outcomes: &mut Vec<Vec<Outcome>>) {
-        outcomes.resize_with(self.attributes.len(), Vec::new);
-        let columns = self.attributes.iter().zip(&batch.columns).zip(outcomes);
-        for (((coder, other), values), outcomes) in columns {
-            outcomes.clear();
-            outcomes.extend((0..batch.rows).map(|row| {
-                match (coder.code(values.get(row)), self.rule, other) {
-                    (Coded::Cell(cell), ..) => Outcome::Cell(cell),
-                    (Coded::Nearest(cell), OutOfDomain::Clamp, _) => Outcome::Clamped(cell),
-                    (_, _, Some(cell)) => Outcome::Other(*cell),
-                    (_, _, None) => Outcome::Outside,
-                }
-            }));
+    /// Codes the columns of a batch, which are in the order of the schema. Returns whether every
+    /// record is outside the schema.
+    pub(super) fn code(&self, batch: &Batch<'_>, coded: &mut Vec<CodedValues>) -> Vec<bool> {
+        coded.resize_with(self.attributes.len(), CodedValues::default);
+        let mut outside = vec![false; batch.rows];
+        for (position, (values, coded)) in batch.columns.iter().zip(coded).enumerate() {
+            coded.cells.clear();
+            coded.outcomes.clear();
+            self.code_column(position, values, coded);
+            for (outside, outcome) in outside.iter_mut().zip(&coded.outcomes) {
+                *outside |= *outcome == Outcome::Outside;
+            }
+        }
+        outside
+    }
+
+    fn code_column(&self, position: usize, values: &Values<'_>, coded: &mut CodedValues) {
+        let (coder, other) = &self.attributes[position];
+        let (rule, other) = (self.rule, *other);
+        let resolve = |coded: Coded| match (coded, rule, other) {
+            (Coded::Cell(cell), ..) => (cell, Outcome::Cell),
+            (Coded::Nearest(cell), OutOfDomain::Clamp, _) => (cell, Outcome::Clamped),
+            (_, _, Some(cell)) => (cell, Outcome::Other),
+            (_, _, None) => (0, Outcome::Outside),
+        };
+        let Some((distinct, indices)) = values.dictionary() else {
+            return values.for_each(|value| coded.push(resolve(coder.code(value))));
+        };
+        let mut cells = Vec::new();
+        distinct.for_each(|value| cells.push(resolve(coder.code(value))));
+        let missing = resolve(Coded::Outside);
+        for index in indices {
+            coded.push(index.and_then(|index| cells.get(index).copied()).unwrap_or(missing));
         }
     }
 
