@@ -64,8 +64,8 @@ pub use lsa::{Lsa, LsaGeneralized, LsaSeparated};
 pub use objective::Objective;
 pub use optimal::banded::BandedForEpochs;
 pub use optimal::{
-    DualVector, Optimal, OptimalOptions, OptimumDual, ProblemDual, Proof, ProofWeights,
-    ProvedBounds, RowSelection, tridiagonal,
+    DualWeights, Optimal, OptimalOptions, Proof, ProofWeights, ProvedBounds, RowSelection,
+    tridiagonal, weights_over_cells,
 };
 pub use optimal::{EXPONENT, MAX_STRETCH, WINDOW, normalised};
 pub use optimal::{Linearised, MovingRows, PathPoint, Spectra};

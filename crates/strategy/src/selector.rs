@@ -3,7 +3,7 @@
 use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::least_squares::least_squares_errors;
-use crate::optimal::Optimal;
+use crate::optimal::DualWeights;
 use crate::problem::Problem;
 use crate::selection::Selection;
 use crate::workload::Gram;
@@ -39,6 +39,16 @@ pub trait StrategySelector: std::fmt::Debug + Send + Sync {
         Ok(Selection { error, certificate: None, proof: None, ..selection })
     }
 
+    /// Selects a strategy for a problem, with the weights that prove its lower bound.
+    ///
+    /// By default the selection of [`select_for`](Self::select_for), without weights.
+    ///
+    /// # Errors
+    /// As [`select_for`](Self::select_for).
+    fn solve(&self, problem: &Problem<'_>) -> Result<(Selection, Option<DualWeights>)> {
+        Ok((self.select_for(problem)?, None))
+    }
+
     /// Returns the squared errors of all queries at unit privacy cost, in the order of the rows.
     ///
     /// By default those of least squares with the strategy of [`select_for`](Self::select_for).
@@ -57,11 +67,6 @@ pub trait StrategySelector: std::fmt::Debug + Send + Sync {
     /// Returns whether the selector takes an operand, as in `eigen-design:wavelet`; by default not.
     fn takes_operand(&self) -> bool {
         false
-    }
-
-    /// Returns the certified optimum, if the selector is that.
-    fn as_optimal(&self) -> Option<&Optimal> {
-        None
     }
 
     /// Returns the same selector with the options and the operand of a call.

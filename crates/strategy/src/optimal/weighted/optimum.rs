@@ -7,8 +7,8 @@ use super::search::{Coarse, Search, iterate};
 use super::weighted_queries::WeightedQueries;
 use super::{grids, proof};
 use crate::error::{Error, Result};
+use crate::optimal::dual_weights::DualWeights;
 use crate::optimal::options::OptimalOptions;
-use crate::optimal::problem_dual::ProblemDual;
 use crate::optimal::proof::Proof;
 use crate::{Certificate, Objective, Participation, Problem, Status};
 
@@ -26,7 +26,7 @@ pub(in crate::optimal) struct WeightedOptimum {
     /// Bounds on the objective.
     pub certificate: Certificate,
     /// The weights that prove the lower bound.
-    pub dual: ProblemDual,
+    pub dual: DualWeights,
     /// The weights that prove both bounds.
     pub proof: Proof,
 }
@@ -87,7 +87,7 @@ fn start_of(problem: &Problem<'_>, options: &OptimalOptions) -> Result<Option<Co
 pub(crate) fn lower_bound_of_epochs(
     problem: &Problem<'_>,
     options: &OptimalOptions,
-) -> Result<(f64, ProblemDual, Proof)> {
+) -> Result<(f64, DualWeights, Proof)> {
     let Participation::MinSeparation { .. } = problem.participation else {
         return Err(Error::bug("bound of epochs", "min-separation", "another participation"));
     };
@@ -148,7 +148,7 @@ fn solve_patterns(
         iterations,
         status,
     };
-    let dual = ProblemDual { query_weights, step_weights: in_order(&step_weights) };
+    let dual = DualWeights::Dense { queries: query_weights, steps: in_order(&step_weights) };
     Ok(WeightedOptimum { gram: in_order(&upper.gram), certificate, dual, proof })
 }
 

@@ -16,7 +16,7 @@ fn optimum(workload: &str, request: &str, tolerance: f64) -> (Certificate, f64) 
     let request = Request::parse(request).unwrap();
     let problem = request.problem(&workload);
     let optimal = Optimal::new(OptimalOptions { tolerance, max_iterations: 500 }).unwrap();
-    let (selection, dual) = optimal.select_problem(&problem).unwrap();
+    let (selection, dual) = optimal.solve_dense(&problem).unwrap();
     let certificate = selection.certificate.unwrap();
     assert_eq!(certificate.status, Status::Converged, "{certificate:?}");
     // The error and the bound do not depend on the solver.
