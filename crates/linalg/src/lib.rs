@@ -8,6 +8,8 @@
 //! | `dense` | eigendecomposition, Cholesky, solves, products | `faer`; LAPACK (feature `lapack`) |
 //! | `semidefinite` | root, pseudo-inverse and quotients of semidefinite matrices | |
 //! | `anderson` | safeguarded Anderson acceleration of fixed points | |
+//! | `interior_point` | steps of primal–dual interior-point methods | |
+//! | `triangular` | inverses of lower triangular matrices | |
 //! | `spd_factor` | one factorisation for many right-hand sides, half a Gram matrix | `faer` |
 //! | `kronecker` | Kronecker products, explicit and applied factor by factor | |
 //! | `fourier` | transforms over boxes of cells | `rustfft` |
@@ -25,12 +27,14 @@ mod anderson;
 mod dense;
 mod error;
 mod fourier;
+pub mod interior_point;
 mod kronecker;
 mod low_rank;
 mod row_major;
 mod semidefinite;
 mod simd;
 mod spd_factor;
+mod triangular;
 mod walsh;
 
 pub use anderson::{Anderson, StepLimit};
@@ -48,4 +52,5 @@ pub use semidefinite::{
 };
 pub use simd::{Loops, Wide};
 pub use spd_factor::{SpdFactor, lower_gram_of};
+pub use triangular::inverse_of_lower;
 pub use walsh::walsh_hadamard;
