@@ -18,7 +18,6 @@ mod identity;
 mod integer_factor;
 mod integer_strategy;
 mod joint_sensitivity;
-mod least_squares;
 pub mod lsa;
 mod noise_cost;
 mod objective;

@@ -2,7 +2,6 @@
 
 use crate::call::Call;
 use crate::error::{Error, Result};
-use crate::least_squares::least_squares_errors;
 use crate::optimal::DualWeights;
 use crate::problem::Problem;
 use crate::selection::Selection;
@@ -56,7 +55,7 @@ pub trait StrategySelector: std::fmt::Debug + Send + Sync {
     /// # Errors
     /// As [`select_for`](Self::select_for), or there are too many queries to list.
     fn query_errors(&self, problem: &Problem<'_>) -> Result<Vec<f64>> {
-        least_squares_errors(problem, &self.select_for(problem)?.strategy)
+        problem.query_errors(&self.select_for(problem)?.strategy)
     }
 
     /// Returns the names of the options, as in `eigen-separation(group=16)`; by default none.

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 
 use crate::error::{Error, Result};
-use crate::participation::epochs;
 use crate::query_errors::QueryErrors;
 use crate::workload::{Gram, GramFactor};
-use crate::{Objective, Participation, Problem, matrix_file};
+use crate::{Objective, Problem, matrix_file};
 use matmech_linalg::{self as linalg, Semidefinite};
 
 /// Maximum number of cells whose weights are written out: 128 MiB.
@@ -216,17 +215,12 @@ fn check_queries(problem: &Problem<'_>, queries: &[f64]) -> Result<()> {
 /// Checks the conditions on the weights M of the steps.
 fn check_steps(problem: &Problem<'_>, m: &Array2<f64>) -> Result<()> {
     let cells = problem.workload.cells();
-    let patterns = match problem.participation {
-        Participation::Single => (0..cells).map(|cell| vec![cell]).collect(),
-        Participation::Epochs(count) => epochs(cells, count),
-        Participation::MinSeparation { count, .. } => epochs(cells / count * count, count),
-    };
     if m.dim() != (cells, cells) {
         return Err(refused(problem, format!("step weights of order {cells}")));
     }
     let mut inside = 0.0;
     let mut total = 0.0;
-    for pattern in &patterns {
+    for pattern in &problem.patterns() {
         let block = Array2::from_shape_fn((pattern.len(), pattern.len()), |(i, j)| {
             m[[pattern[i], pattern[j]]]
         });

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::Status;
-use crate::participation::epochs;
 use crate::workload::{Training, Workload};
 use crate::{
     Certificate, Objective, Optimal, OptimalOptions, Participation, Problem, Request,
@@ -163,7 +162,7 @@ fn strategies_for_epochs_have_orthogonal_columns() {
             let selection = request.select(&workload).unwrap();
             let gram = selection.strategy.factors()[0].gram().unwrap();
             let mut largest = 0.0f64;
-            for pattern in epochs(12, 3) {
+            for pattern in Participation::Epochs(3).partition(12) {
                 for &s in &pattern {
                     for &t in &pattern {
                         assert!(s == t || gram[[s, t]] == 0.0, "{text}: {}", gram[[s, t]]);

@@ -4,8 +4,7 @@ use ndarray::Array2;
 
 use super::coefficients::{Certified, NoiseRecurrence};
 use super::columns::Columns;
-use super::errors::Errors;
-use super::gains::factors_and_gains;
+use super::errors::{Errors, factors_and_gains};
 use super::knots::Knots;
 use super::objective::{Goal, unit_factor};
 use super::patterns::Blocks;
