@@ -10,6 +10,7 @@
 //! | `anderson` | safeguarded Anderson acceleration of fixed points | |
 //! | `interior_point` | steps of primal–dual interior-point methods | |
 //! | `triangular` | inverses of lower triangular matrices | |
+//! | `quasi_newton` | L-BFGS with nonnegative variables | |
 //! | `spd_factor` | one factorisation for many right-hand sides, half a Gram matrix | `faer` |
 //! | `kronecker` | Kronecker products, explicit and applied factor by factor | |
 //! | `fourier` | transforms over boxes of cells | `rustfft` |
@@ -30,6 +31,7 @@ mod fourier;
 pub mod interior_point;
 mod kronecker;
 mod low_rank;
+mod quasi_newton;
 mod row_major;
 mod semidefinite;
 mod simd;
@@ -46,6 +48,7 @@ pub use error::{Error, Result};
 pub use fourier::BoxTransform;
 pub use kronecker::{kron, kron_all, kron_apply};
 pub use low_rank::low_rank_root;
+pub use quasi_newton::{Metric, QuasiNewton, SmoothFunction};
 pub use row_major::{cell_index, coordinates};
 pub use semidefinite::{
     Quotient, Semidefinite, gram_of, least_squares_inverse, nonzero_eigenvalues, trace_of_quotient,

@@ -68,7 +68,6 @@ pub use optimal::{
 };
 pub use optimal::{EXPONENT, MAX_STRETCH, WINDOW, normalised};
 pub use optimal::{Linearised, MovingRows, PathPoint, Spectra};
-pub use optimal::{QuasiNewton, SmoothFunction};
 pub use participation::Participation;
 pub use prefix_sums::{
     BandedInverseSquareRoot, BandedSquareRoot, BinaryTree, BufferedToeplitz, Circulant, SquareRoot,

@@ -45,8 +45,7 @@ mod weighted;
 mod weighting;
 mod weights;
 
-pub(super) use banded::Metric;
-pub use banded::{BandedFactor, QuasiNewton, SmoothFunction};
+pub use banded::BandedFactor;
 pub use dual_weights::{DualWeights, weights_over_cells};
 pub use fixed_point::{EXPONENT, MAX_STRETCH, WINDOW, normalised};
 pub use options::{Optimal, OptimalOptions};

@@ -10,7 +10,8 @@ use super::objective::{Goal, unit_factor};
 use super::patterns::Blocks;
 use crate::error::{Error, Result};
 use crate::progress::goes_on;
-use crate::{Objective, Participation, Problem, QuasiNewton, SmoothFunction, Status};
+use crate::{Objective, Participation, Problem, Status};
+use matmech_linalg::{QuasiNewton, SmoothFunction};
 
 /// Maximum number of steps: four matrices of 128 MiB.
 const MAX_STEPS: usize = 4096;
@@ -195,6 +196,8 @@ struct Loss<'a> {
 }
 
 impl SmoothFunction for Loss<'_> {
+    type Error = Error;
+
     // The coefficients of neighbouring knots are strongly coupled. A step costs O(1000) numbers per
     // variable, less than an evaluation.
     const MEMORY: usize = 300;
