@@ -9,6 +9,9 @@
 
 use ndarray::Array1;
 
+/// The changes of x and z.
+pub type Step = (Array1<f64>, Array1<f64>);
+
 /// Returns the longest step up to 1 that takes at most a share of the distance to the boundary of
 /// x > 0.
 pub fn step_length(x: &Array1<f64>, dx: &Array1<f64>, share: f64) -> f64 {
@@ -19,11 +22,7 @@ pub fn step_length(x: &Array1<f64>, dx: &Array1<f64>, share: f64) -> f64 {
 }
 
 /// Moves x and z along their directions, each by its own [`step_length`].
-pub fn advance(
-    (x, z): (&mut Array1<f64>, &mut Array1<f64>),
-    (dx, dz): (&Array1<f64>, &Array1<f64>),
-    share: f64,
-) {
+pub fn advance((x, z): (&mut Array1<f64>, &mut Array1<f64>), (dx, dz): &Step, share: f64) {
     let (alpha, beta) = (step_length(x, dx, share), step_length(z, dz, share));
     x.scaled_add(alpha, dx);
     z.scaled_add(beta, dz);
@@ -46,7 +45,7 @@ pub fn predictor_corrector<E>(
     solve: impl Fn(Array1<f64>) -> Result<Option<Array1<f64>>, E>,
     curve: impl Fn(&Array1<f64>) -> Array1<f64>,
     share: f64,
-) -> Result<Option<(Array1<f64>, Array1<f64>)>, E> {
+) -> Result<Option<Step>, E> {
     let slack_step = |dx: &Array1<f64>| residual + &curve(dx) - z;
     let Some(affine) = solve(-residual)? else { return Ok(None) };
     let affine_z = slack_step(&affine);
@@ -85,8 +84,7 @@ mod tests {
                 |dx| dx * &curvature,
                 0.99,
             );
-            let (dx, dz) = step.unwrap().unwrap();
-            advance((&mut x, &mut z), (&dx, &dz), 0.99);
+            advance((&mut x, &mut z), &step.unwrap().unwrap(), 0.99);
         }
         assert_relative_eq!(x[0], 0.75, max_relative = 1e-9);
         assert_relative_eq!(x[1], 0.5, max_relative = 1e-9);

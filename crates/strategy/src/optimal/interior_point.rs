@@ -85,8 +85,8 @@ pub(super) fn run(
             |change| curvature.times(change),
             STEP_FRACTION,
         )?;
-        let Some((dmu, dz)) = step else { return Ok(()) };
-        advance((&mut mu, &mut slack), (&dmu, &dz), STEP_FRACTION);
+        let Some(step) = step else { return Ok(()) };
+        advance((&mut mu, &mut slack), &step, STEP_FRACTION);
         z = Some(slack);
     }
     Ok(())

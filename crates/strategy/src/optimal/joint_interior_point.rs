@@ -111,7 +111,7 @@ pub(super) fn run<P: JointPoint>(
         if !change.iter().chain(&slack_change).all(|d| d.is_finite()) {
             return Ok(());
         }
-        advance((&mut x, &mut s), (&change, &slack_change), STEP_FRACTION);
+        advance((&mut x, &mut s), &(change, slack_change), STEP_FRACTION);
         slack = Some(s);
     }
     Ok(())

@@ -70,8 +70,8 @@ pub(super) fn run(
             |change| system.curve(change),
             STEP_FRACTION,
         )?;
-        let Some((dy, dz)) = step else { return Ok(()) };
-        advance((&mut y, &mut z), (&dy, &dz), STEP_FRACTION);
+        let Some(step) = step else { return Ok(()) };
+        advance((&mut y, &mut z), &step, STEP_FRACTION);
         point = reduced.at(&y);
         search.record(&y, &point);
         idle = if search.gap() < 0.9 * best { 0 } else { idle + 1 };

@@ -5,7 +5,7 @@ use ndarray::{Array1, Array2, ArrayView2, Axis, Slice};
 use crate::error::{Error, Result};
 use crate::optimal::interior_point::STEP_FRACTION;
 use crate::residual::{AxisView, Measure};
-use matmech_linalg::{self as linalg, interior_point::advance};
+use matmech_linalg::{self as linalg, interior_point};
 
 /// Largest zero eigenvalue of K, relative to the largest.
 const RANK_CUT: f64 = 1e-13;
@@ -139,8 +139,8 @@ impl PathPoint {
     }
 
     /// Takes a step of weights and slacks, shortened to keep them positive.
-    pub fn advance(&mut self, (dmu, dslack): &(Array1<f64>, Array1<f64>)) {
-        advance((&mut self.mu, &mut self.slack), (dmu, dslack), STEP_FRACTION);
+    pub fn advance(&mut self, step: &interior_point::Step) {
+        interior_point::advance((&mut self.mu, &mut self.slack), step, STEP_FRACTION);
     }
 }
 
