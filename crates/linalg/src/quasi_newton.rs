@@ -6,8 +6,7 @@
 
 use std::collections::VecDeque;
 
-use crate::error::Result;
-use matmech_linalg::{Loops, Wide};
+use crate::simd::{Loops, Wide};
 
 /// Number of steps before the metric of the function is used. Far from the minimum its steps leave
 /// the bounds.
@@ -22,26 +21,32 @@ const SUFFICIENT: f64 = 1e-4;
 /// Maximum number of step lengths that are tried.
 const MAX_HALVINGS: usize = 30;
 
-/// Length of a step without curvature.
-const FIRST_STEP: f64 = 0.1;
-
 /// Number of partial sums of an inner product.
 const LANES: usize = 16;
 
 /// Multiplies a vector by an approximation of the inverse second derivative, up to a factor.
-pub(crate) type Metric = Box<dyn Fn(&mut [f64]) -> Result<()>>;
+pub type Metric<E> = Box<dyn Fn(&mut [f64]) -> Result<(), E>>;
 
 /// A function to minimise.
 pub trait SmoothFunction {
+    /// The error of an evaluation.
+    type Error;
+
     /// Number of past steps that approximate the curvature.
     const MEMORY: usize = 20;
 
     /// Returns the value and the gradient. A value that is not finite is outside the domain.
-    fn evaluate(&self, x: &[f64]) -> Result<(f64, Vec<f64>)>;
+    ///
+    /// # Errors
+    /// The function cannot be computed.
+    fn evaluate(&self, x: &[f64]) -> Result<(f64, Vec<f64>), Self::Error>;
+
+    /// Length of a step without curvature.
+    const FIRST_STEP: f64 = 0.1;
 
     /// Returns the metric of the free variables, for vectors that are zero elsewhere; `None` is the
     /// identity.
-    fn metric(&self, _x: &[f64], _free: &[bool]) -> Option<Metric> {
+    fn metric(&self, _x: &[f64], _free: &[bool]) -> Option<Metric<Self::Error>> {
         None
     }
 }
@@ -66,7 +71,8 @@ pub struct QuasiNewton {
     pub value: f64,
     /// Evaluations so far.
     pub evaluations: usize,
-    gradient: Vec<f64>,
+    /// The current gradient.
+    pub gradient: Vec<f64>,
     /// Past steps, oldest first.
     steps: VecDeque<Step>,
     /// Number of steps so far.
@@ -80,11 +86,11 @@ impl QuasiNewton {
     ///
     /// # Errors
     /// The objective fails.
-    pub fn from(
-        objective: &impl SmoothFunction,
+    pub fn from<F: SmoothFunction>(
+        objective: &F,
         x: Vec<f64>,
         first_bounded: usize,
-    ) -> Result<Self> {
+    ) -> Result<Self, F::Error> {
         let (value, gradient) = objective.evaluate(&x)?;
         let steps = VecDeque::new();
         Ok(QuasiNewton { x, value, evaluations: 1, gradient, steps, taken: 0, first_bounded })
@@ -94,7 +100,7 @@ impl QuasiNewton {
     ///
     /// # Errors
     /// The objective fails.
-    pub fn step<F: SmoothFunction>(&mut self, objective: &F) -> Result<Option<f64>> {
+    pub fn step<F: SmoothFunction>(&mut self, objective: &F) -> Result<Option<f64>, F::Error> {
         loop {
             if let Some(decrease) = self.search(objective)? {
                 return Ok(Some(decrease));
@@ -106,7 +112,7 @@ impl QuasiNewton {
         }
     }
 
-    fn search<F: SmoothFunction>(&mut self, objective: &F) -> Result<Option<f64>> {
+    fn search<F: SmoothFunction>(&mut self, objective: &F) -> Result<Option<f64>, F::Error> {
         let direction = self.direction(objective)?;
         let mut length = 1.0;
         for _ in 0..MAX_HALVINGS {
@@ -139,7 +145,7 @@ impl QuasiNewton {
     }
 
     /// Returns the descent direction.
-    fn direction<F: SmoothFunction>(&mut self, objective: &F) -> Result<Vec<f64>> {
+    fn direction<F: SmoothFunction>(&mut self, objective: &F) -> Result<Vec<f64>, F::Error> {
         let free: Vec<bool> = (self.x.iter().zip(&self.gradient).enumerate())
             .map(|(i, (&x, &g))| i < self.first_bounded || x > ZERO || g <= 0.0)
             .collect();
@@ -178,14 +184,14 @@ impl QuasiNewton {
             zero(&mut q);
             factors.push(factor);
         }
-        let image = |mut v: Vec<f64>| -> Result<Vec<f64>> {
+        let image = |mut v: Vec<f64>| -> Result<Vec<f64>, F::Error> {
             metric.as_ref().map_or(Ok(()), |metric| metric(&mut v))?;
             Ok(v)
         };
         q = image(q)?;
         let scale = match pairs.last() {
             Some((step, product)) => product / inner(&step.turn, &image(masked(&step.turn))?),
-            None => FIRST_STEP / inner(&q, &q).sqrt().max(f64::MIN_POSITIVE),
+            None => F::FIRST_STEP / inner(&q, &q).sqrt().max(f64::MIN_POSITIVE),
         };
         q.iter_mut().for_each(|x| *x *= scale);
         for ((step, product), factor) in pairs.iter().zip(factors.iter().rev()) {
@@ -252,7 +258,9 @@ mod tests {
     struct Quartic(Vec<f64>);
 
     impl SmoothFunction for Quartic {
-        fn evaluate(&self, x: &[f64]) -> Result<(f64, Vec<f64>)> {
+        type Error = std::convert::Infallible;
+
+        fn evaluate(&self, x: &[f64]) -> Result<(f64, Vec<f64>), Self::Error> {
             let sum: f64 = x.iter().sum();
             let mut value = 0.1 * sum.powi(4);
             let mut gradient = vec![0.4 * sum.powi(3); x.len()];
