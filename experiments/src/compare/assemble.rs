@@ -135,13 +135,11 @@ impl Judge<'_> {
     }
 
     fn results(&self, root: &Path) -> Result<Table> {
-        let path = Results::new(root, self.profile).table(&self.config.experiment);
-        let table =
-            Table::read(&path, &shown(root, &path), &format!("run `{}`", self.run_command()))?;
+        let table = derive::read(Results::new(root, self.profile), self.config)?;
         for column in columns::BEFORE_KEYS.iter().chain(&columns::AFTER_KEYS) {
             table.require(column, "the layout of result tables")?;
         }
-        derive::extended(&table, &self.config.derive, self.profile)
+        Ok(table)
     }
 
     fn judge_all(

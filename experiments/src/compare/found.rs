@@ -85,12 +85,12 @@ pub(super) fn found_text(line: &Line, rows: &[usize], results: &Table) -> String
             let raw =
                 raw.iter().find(|field| !field.is_empty()).unwrap_or(&"neither a value nor a text");
             let line_number = results.line(*row);
-            format!("{raw} ({}, line {line_number}, method {})", results.name(), line.method)
+            format!("{raw} ({}, line {line_number}, method {})", results.file(*row), line.method)
         }
         several => {
             let lines: Vec<String> =
                 several.iter().map(|&row| results.line(row).to_string()).collect();
-            format!("lines {} of {}", lines.join(", "), results.name())
+            format!("lines {} of {}", lines.join(", "), results.file(several[0]))
         }
     }
 }

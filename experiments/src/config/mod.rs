@@ -10,7 +10,7 @@ mod load;
 
 pub use crate::profile::{Part, Profile};
 pub use compare_spec::{CompareSpec, OurColumn, Tolerance};
-pub use derive_spec::{DeriveSpec, Take};
+pub use derive_spec::{DeriveSpec, Formula};
 pub use document::{line_of, read, typed};
 pub use experiment_config::{Config, Overlay};
 pub use figure_spec::{Aggregate, FigureSpec, PublishedOverlay, ReferenceLine, SecondAxis};
