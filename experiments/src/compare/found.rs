@@ -19,12 +19,12 @@ pub(super) fn ours<'r>(
     // Reference values for a stand-in are joined by the column `data`; published values never
     // concern a stand-in.
     let about_data =
-        spec.reference.is_some() && spec.join.iter().any(|column| column == columns::DATA);
+        spec.is_reference() && spec.rows.join.iter().any(|column| column == columns::DATA);
     let stand_in = results.field(columns::DATA, row) == STAND_IN && !about_data;
     let value = |column: &str| {
-        results.number(column, row).map(|value| value * spec.our_scale.unwrap_or(1.0))
+        results.number(column, row).map(|value| value * spec.rows.our_scale.unwrap_or(1.0))
     };
-    if let Some(column) = spec.our_column {
+    if let Some(column) = spec.our_column() {
         return Ours { value: value(column.name()), stand_in, ..Ours::default() };
     }
     if results.field(columns::METRIC, row) != metric {
