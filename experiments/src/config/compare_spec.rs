@@ -65,11 +65,11 @@ const COMMON: [&str; 9] = [
 
 /// A kind of comparison.
 ///
-/// `reference` is a file in `data/expected`, `published` one in `data/published` with values printed
-/// in a paper. `not_comparable` has metrics that cannot be compared, with the reason, such as timing
-/// on other hardware. `deviations` has ids, with the reason in one sentence why a ratio or exponent
-/// deviates, which `docs/deviations.md` explains; our value is not stated, as it depends on the
-/// machine.
+/// `reference` is a file in `data/expected`, `published` one in `data/published` with values
+/// printed in a paper. `not_comparable` has metrics that cannot be compared, with the reason, such
+/// as timing on other hardware. `deviations` has ids, with the reason in one sentence why a ratio
+/// or exponent deviates, which `docs/deviations.md` explains; our value is not stated, as it
+/// depends on the machine.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "the keys are described above and at their kinds")]
@@ -81,8 +81,8 @@ pub enum Rule {
     /// `recalled`: the supplied text of the paper lacks them. `rounded`: the decimals to which the
     /// paper rounded in turn, ending with the printed decimals, such as `[3, 2]`; empty if it
     /// rounded once. `improvable`: methods, in our spelling, whose lower certified error counts as
-    /// *improved*; others must be reproduced as published. `without_result`: why no run computes the
-    /// values, which are then *not comparable*.
+    /// *improved*; others must be reproduced as published. `without_result`: why no run computes
+    /// the values, which are then *not comparable*.
     Digits {
         published: String,
         #[serde(default)]
@@ -115,8 +115,10 @@ pub enum Rule {
     },
     /// A column of costs, for the time of a phase that is a metric.
     Costs { published: String, our_column: OurColumn, not_comparable: BTreeMap<String, String> },
-    /// A column of costs that is only an upper bound (`upper_bound = true`), such as the peak memory
-    /// of the process. Below the printed value the verdict is *lower*, above it *not comparable*.
+    /// A column of costs that is only an upper bound (`upper_bound = true`).
+    ///
+    /// Such as the peak memory of the process. Below the printed value the verdict is *lower*,
+    /// above it *not comparable*.
     UpperBounds { published: String, our_column: OurColumn },
 }
 

@@ -11,7 +11,8 @@ use experiments::table::Table;
 use crate::compare::root::{COMPARE, Root};
 
 const DERIVE: &str = "[[derive]]\nmetric = \"saved\"\nfrom = \"ratio_to_svdb\"\n\
-    where = { method = \"wavelet\" }\nover = { method = \"query-smasher\" }\nset = { id = \"a\" }\n";
+    where = { method = \"wavelet\" }\nover = { method = \"query-smasher\" }\n\
+    set = { id = \"a\" }\n";
 
 const DERIVED: &str = "\
 experiment,cell,workload,id,method,metric,value,from,column,formula,partner,seed
