@@ -39,6 +39,18 @@ impl<'r> Results<'r> {
         Self { on_stand_ins: true, ..self }
     }
 
+    /// Returns the profile.
+    #[must_use]
+    pub fn profile(self) -> Profile {
+        self.profile
+    }
+
+    /// Formats a path for messages, relative to the root if it is below the root.
+    #[must_use]
+    pub fn shown(self, path: &Path) -> String {
+        shown(self.root, path)
+    }
+
     /// Returns the folder of the tables and reports.
     #[must_use]
     pub fn dir(self) -> PathBuf {
@@ -54,6 +66,12 @@ impl<'r> Results<'r> {
     #[must_use]
     pub fn table(self, experiment: &str) -> PathBuf {
         self.dir().join(format!("{experiment}.csv"))
+    }
+
+    /// Returns the derived rows of a result table.
+    #[must_use]
+    pub fn derived(self, experiment: &str) -> PathBuf {
+        self.dir().join(format!("{experiment}.derived.csv"))
     }
 
     /// Returns the provenance record of a result table.

@@ -39,10 +39,12 @@ pub fn execute(
         }
         Command::Compare { profile } => {
             let configs = steps::with_results(root, steps::configs(root, kinds)?, *profile);
+            steps::derive(root, &configs, *profile)?;
             steps::compare(root, &configs, kinds, *profile)
         }
         Command::Figures { profile } => {
             let configs = steps::with_results(root, steps::configs(root, kinds)?, *profile);
+            steps::derive(root, &configs, *profile)?;
             steps::figures(root, &configs, kinds, *profile)
         }
         Command::Diff { first, second, costs_within } => {

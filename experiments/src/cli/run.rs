@@ -69,9 +69,10 @@ pub(super) fn all(part: Option<Part>, with: Setting<'_>) -> Result<()> {
         .filter(|config| Results::new(root, profile).table(&config.experiment).is_file())
         .cloned()
         .collect();
+    let derived = steps::derive(root, &with_table, profile);
     let drawn = steps::figures(root, &with_table, kinds, profile);
     let compared = steps::compare(root, &configs, kinds, profile);
-    first_error([refused, ran, drawn, compared])
+    first_error([refused, ran, derived, drawn, compared])
 }
 
 /// Returns the first error and prints the others.

@@ -8,7 +8,8 @@ use tracing::warn;
 use super::output::say;
 use crate::config::{self, Config, Part, Profile};
 use crate::datasets::Catalogue;
-use crate::engine::ExperimentPlan;
+use crate::derive;
+use crate::engine::{ExperimentPlan, Placement};
 use crate::error::{Error, FileRole, Result};
 use crate::experiment::Experiment;
 use crate::figures::Figure;
@@ -102,6 +103,17 @@ pub(super) fn on_real_tables<'a>(
     (ready, Error::all(errors))
 }
 
+/// Writes the derived rows of all tables, since a config can have changed after its run.
+pub(super) fn derive(root: &Path, configs: &[Config], profile: Profile) -> Result<()> {
+    let mut errors = Vec::new();
+    for config in configs {
+        let placement = Placement::of_latest_run(root, config, profile);
+        let folders = placement.used().filter(|f| f.table(&config.experiment).is_file());
+        errors.extend(folders.filter_map(|folder| derive::write(folder, config).err()));
+    }
+    Error::all(errors)
+}
+
 /// Compares results with published values and prints the summary.
 pub(super) fn compare(
     root: &Path,
@@ -116,7 +128,7 @@ pub(super) fn compare(
         .map_err(|error| Error::bug("the summary of the comparison", "text in memory", error))?;
     say(String::from_utf8_lossy(&summary).trim_end());
     if profile == Profile::Standard {
-        pages::write(root, configs)?;
+        pages::write(root)?;
     }
     match report.findings.len() {
         0 => Ok(()),

@@ -19,12 +19,12 @@ pub(super) fn ours<'r>(
     // Reference values for a stand-in are joined by the column `data`; published values never
     // concern a stand-in.
     let about_data =
-        spec.reference.is_some() && spec.join.iter().any(|column| column == columns::DATA);
+        spec.is_reference() && spec.rows.join.iter().any(|column| column == columns::DATA);
     let stand_in = results.field(columns::DATA, row) == STAND_IN && !about_data;
     let value = |column: &str| {
-        results.number(column, row).map(|value| value * spec.our_scale.unwrap_or(1.0))
+        results.number(column, row).map(|value| value * spec.rows.our_scale.unwrap_or(1.0))
     };
-    if let Some(column) = spec.our_column {
+    if let Some(column) = spec.our_column() {
         return Ours { value: value(column.name()), stand_in, ..Ours::default() };
     }
     if results.field(columns::METRIC, row) != metric {
@@ -85,12 +85,12 @@ pub(super) fn found_text(line: &Line, rows: &[usize], results: &Table) -> String
             let raw =
                 raw.iter().find(|field| !field.is_empty()).unwrap_or(&"neither a value nor a text");
             let line_number = results.line(*row);
-            format!("{raw} ({}, line {line_number}, method {})", results.name(), line.method)
+            format!("{raw} ({}, line {line_number}, method {})", results.file(*row), line.method)
         }
         several => {
             let lines: Vec<String> =
                 several.iter().map(|&row| results.line(row).to_string()).collect();
-            format!("lines {} of {}", lines.join(", "), results.name())
+            format!("lines {} of {}", lines.join(", "), results.file(several[0]))
         }
     }
 }

@@ -16,6 +16,7 @@ use super::provenance_record::ProvenanceRecord;
 use super::results::table;
 use super::store::CellRecord;
 use crate::atomic::write_atomically;
+use crate::derive;
 use crate::error::{Error, FileRole, Result};
 use crate::hash::sha256_hex;
 
@@ -78,6 +79,7 @@ pub(super) fn publish(
         && is_provenance_of(&provenance_file, plan, &table_sha256)
     {
         remove_unused(&placement, &config.experiment)?;
+        derive::write(folder, config)?;
         return Ok(TableOutcome::Unchanged { file, kept: placement.kept });
     }
     let other = records.iter().filter(|record| record.is_of_other(run.code));
@@ -119,14 +121,19 @@ pub(super) fn publish(
     write_atomically(&provenance_file, (json + "\n").as_bytes())
         .map_err(|error| Error::unwritable(FileRole::Provenance, &provenance_file, &error))?;
     remove_unused(&placement, &config.experiment)?;
+    derive::write(folder, config)?;
     Ok(TableOutcome::Written { file, kept: placement.kept })
 }
 
 /// Removes earlier results from folders that the experiment no longer uses.
 fn remove_unused(placement: &Placement<'_>, experiment: &str) -> Result<()> {
     let Some(folder) = placement.unused() else { return Ok(()) };
-    let files =
-        [folder.table(experiment), folder.provenance(experiment), folder.certificates(experiment)];
+    let files = [
+        folder.table(experiment),
+        folder.derived(experiment),
+        folder.provenance(experiment),
+        folder.certificates(experiment),
+    ];
     for file in files {
         match fs::remove_file(&file) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {

@@ -11,7 +11,7 @@ use crate::datasets::STAND_IN;
 use crate::derive;
 use crate::engine::Placement;
 use crate::error::{Error, FileRole, Result};
-use crate::layout::{Results, shown};
+use crate::layout::Results;
 use crate::table::Table;
 
 /// Draws every figure of the configs into the folder of the profile and returns the files.
@@ -58,7 +58,7 @@ struct Drawing<'d> {
 impl Drawing<'_> {
     /// Draws the figures and returns their files; problems of the table are added to `errors`.
     fn all(&self, errors: &mut Vec<Error>) -> Result<Vec<PathBuf>> {
-        let table = match self.table() {
+        let table = match derive::read(self.folder, self.config) {
             Ok(table) => table,
             Err(error) => {
                 errors.push(error);
@@ -80,16 +80,6 @@ impl Drawing<'_> {
             }
         }
         Ok(files)
-    }
-
-    fn table(&self) -> Result<Table> {
-        let path = self.folder.table(&self.config.experiment);
-        let remedy = format!(
-            "run `reproduce run configs/{}.toml --profile {}`",
-            self.config.experiment, self.profile
-        );
-        let table = Table::read(&path, &shown(self.root, &path), &remedy)?;
-        derive::extended(&table, &self.config.derive, self.profile)
     }
 }
 

@@ -27,6 +27,8 @@ pub enum Check {
     Cells,
     /// Every row has a finite value or a text.
     Values,
+    /// The derived rows are those of the table and the config.
+    Derived,
     /// Every certificate holds.
     Certificates,
     /// The table has the certificates of its lower bounds (`--proofs`).
@@ -59,6 +61,7 @@ impl Check {
             Self::Columns => "columns other than those of the kind",
             Self::Cells => "cells other than those of the config",
             Self::Values => "rows that are not a result of this config",
+            Self::Derived => "derived rows other than those of the table",
             Self::Certificates => "certificates that do not hold",
             Self::NoProof => "lower bounds without a certificate file",
             Self::Proofs => "bounds that their certificates do not prove",
@@ -90,6 +93,7 @@ impl Check {
             Self::Values => {
                 "the experiment's id, the config's seed, and a finite value or a text in every row"
             }
+            Self::Derived => "the rows that the [[derive]] tables of the config give",
             Self::Certificates => {
                 "lower_bound <= value (1 + 1e-9), gap >= 0, and gap = value / lower_bound − 1"
             }
@@ -123,6 +127,7 @@ impl Check {
                  files"
             }
             Self::Columns | Self::Cells | Self::Values => "run the experiment again",
+            Self::Derived => "run `reproduce compare`",
             Self::NoProof => "run the experiment again with `--fresh`, and commit the file",
             Self::Proofs => "restore table and certificates, or run the experiment again",
             Self::Certificates => {

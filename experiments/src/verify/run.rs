@@ -9,6 +9,7 @@ use super::shortened::{in_short, start};
 use super::{proofs, record, rows};
 use crate::config::{Config, Profile};
 use crate::datasets::Catalogue;
+use crate::derive;
 use crate::difference;
 use crate::engine::{Code, ExperimentPlan, ProvenanceRecord};
 use crate::error::Result;
@@ -57,7 +58,10 @@ pub fn run(
             }
         }
         match Table::read(&file, &shown(root, &file), "run the experiment again") {
-            Ok(table) => rows::check(&table, &plan, record.as_ref(), &mut verified),
+            Ok(table) => {
+                rows::check(&table, &plan, record.as_ref(), &mut verified);
+                derived(&table, config, results, &mut verified);
+            }
             Err(error) => verified.add(Check::Columns, &config.experiment, error.to_string()),
         }
     }
@@ -71,7 +75,7 @@ pub fn run(
     orphans(root, configs, profile, &mut verified)?;
     orphan_figures(root, configs, profile, &mut verified)?;
     if profile == Profile::Standard {
-        stale_pages(root, configs, &mut verified);
+        stale_pages(root, &mut verified);
     }
     if proofs {
         proofs::check(root, configs, experiments, profile, &mut verified)?;
@@ -93,6 +97,19 @@ fn record_of(
     };
     verified.add(Check::Record, experiment, found);
     None
+}
+
+/// Checks the derived rows of a table.
+fn derived(table: &Table, config: &Config, folder: Results<'_>, verified: &mut Verified) {
+    if config.derive.is_empty() {
+        return;
+    }
+    let file = folder.derived(&config.experiment);
+    match derive::as_csv(table, &config.derive, folder.profile()) {
+        Ok(rows) if fs::read(&file).is_ok_and(|found| found == rows) => {}
+        Ok(_) => verified.add(Check::Derived, &config.experiment, folder.shown(&file)),
+        Err(error) => verified.add(Check::Derived, &config.experiment, error.to_string()),
+    }
 }
 
 /// Checks that the sources of this program, and no others, computed all tables.
@@ -117,8 +134,10 @@ fn orphans(
     if !folder.is_dir() {
         return Ok(());
     }
-    let known: BTreeSet<String> =
-        configs.iter().map(|config| format!("{}.csv", config.experiment)).collect();
+    let derived = configs.iter().filter(|config| !config.derive.is_empty());
+    let known: BTreeSet<String> = (configs.iter().map(|c| format!("{}.csv", c.experiment)))
+        .chain(derived.map(|config| format!("{}.derived.csv", config.experiment)))
+        .collect();
     for name in
         difference::tables_below(&folder)?.difference(&known).filter(|name| name.contains('/'))
     {
@@ -153,8 +172,8 @@ fn orphan_figures(
 }
 
 /// Checks that the tables of pages agree with the results.
-fn stale_pages(root: &Path, configs: &[Config], verified: &mut Verified) {
-    match pages::stale(root, configs) {
+fn stale_pages(root: &Path, verified: &mut Verified) {
+    match pages::stale(root) {
         Ok(stale) => stale.iter().for_each(|(page, _)| {
             verified.add(Check::Page, &shown(root, page), "other tables".to_owned());
         }),
