@@ -1,10 +1,9 @@
 //! Derived rows: ratios of values of one run, for the comparison and the figures.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use crate::columns;
 use crate::config::{DeriveSpec, Profile, Take};
-use crate::datasets::STAND_IN;
 use crate::error::{Error, FileRole, Result};
 use crate::table::Table;
 
@@ -116,16 +115,13 @@ fn derived_rows(table: &Table, spec: &DeriveSpec) -> Result<Vec<Fields>> {
             "correct `over` or `where`",
         ));
     }
-    let fields_of = |row: usize, ratio: f64, data: Option<&str>| {
+    let fields_of = |row: usize, ratio: f64| {
         let mut fields: Fields = keys
             .iter()
             .map(|column| ((*column).to_owned(), divided.field(column, row).to_owned()))
             .collect();
         for column in [columns::EXPERIMENT, columns::CELL, columns::SEED] {
             fields.insert(column.to_owned(), divided.field(column, row).to_owned());
-        }
-        if let Some(data) = data {
-            fields.insert(columns::DATA.to_owned(), data.to_owned());
         }
         fields.insert(columns::METRIC.to_owned(), spec.metric.clone());
         fields.insert(columns::VALUE.to_owned(), ratio.to_string());
@@ -134,17 +130,13 @@ fn derived_rows(table: &Table, spec: &DeriveSpec) -> Result<Vec<Fields>> {
     };
     let Some(take) = spec.take else {
         let mut rows: Vec<Fields> =
-            ratios.iter().map(|&(row, ratio)| fields_of(row, ratio, None)).collect();
+            ratios.iter().map(|&(row, ratio)| fields_of(row, ratio)).collect();
         for (row, error) in standard_errors(table, spec, &keys, &divided, &ratios)? {
             let metric = (columns::METRIC.to_owned(), format!("{}{STANDARD_ERROR}", spec.metric));
-            rows.push(fields_of(row, error, None).into_iter().chain([metric]).collect());
+            rows.push(fields_of(row, error).into_iter().chain([metric]).collect());
         }
         return Ok(rows);
     };
-    // A value over several tables is labelled a stand-in if one of them is.
-    let labels: BTreeSet<&str> =
-        ratios.iter().map(|&(row, _)| divided.field(columns::DATA, row)).collect();
-    let data = labels.contains(STAND_IN).then_some(STAND_IN);
     let by_ratio = |a: &&(usize, f64), b: &&(usize, f64)| a.1.total_cmp(&b.1);
     let kept = match take {
         Take::Smallest => ratios.iter().min_by(by_ratio).copied(),
@@ -160,7 +152,7 @@ fn derived_rows(table: &Table, spec: &DeriveSpec) -> Result<Vec<Fields>> {
             ratios.first().map(|&(row, _)| (row, below as f64 / ratios.len() as f64))
         }
     };
-    Ok(kept.map(|(row, ratio)| fields_of(row, ratio, data)).into_iter().collect())
+    Ok(kept.map(|(row, ratio)| fields_of(row, ratio)).into_iter().collect())
 }
 
 /// The suffix of the metric of a standard error.
@@ -251,12 +243,12 @@ mod tests {
     }
 
     #[test]
-    fn extremes_over_stand_ins_are_labelled() {
+    fn extremes_and_means_are_one_row() {
         let spec = "metric = 'ratio'\nfrom = 'error'\nover = { method = 'fast' }\n\
             where = { method = ['slow'] }\ncolumn = 'seconds'\n";
         assert_eq!(
             derived(&format!("{spec}take = 'smallest'\n")),
-            [("small".to_owned(), STAND_IN.to_owned(), 4.0)]
+            [("small".to_owned(), "real".to_owned(), 4.0)]
         );
         let mean = derived(&format!("{spec}take = 'mean'\n"));
         approx::assert_relative_eq!(mean[0].2, 40f64.sqrt(), max_relative = 1e-14);

@@ -8,7 +8,7 @@ use tracing::warn;
 use super::output::say;
 use crate::config::{self, Config, Part, Profile};
 use crate::datasets::Catalogue;
-use crate::engine::ExperimentPlan;
+use crate::engine::{ExperimentPlan, lacks_data};
 use crate::error::{Error, FileRole, Result};
 use crate::experiment::Experiment;
 use crate::figures::Figure;
@@ -69,7 +69,7 @@ pub(super) fn plans_with_data<'a>(
     let (fetched, problem) = catalogue.fetch(&Vec::from_iter(missing));
     if let Some(problem) = problem {
         warn!(
-            "a data set is not available; its stand-in is used, and the results are labelled\n\
+            "a data set is not available; its stand-in is used\n\
              {problem}"
         );
     }
@@ -125,13 +125,21 @@ pub(super) fn compare(
 }
 
 /// Draws the figures and prints their files.
+///
+/// Experiments without a table whose data this machine lacks are skipped.
 pub(super) fn figures(
     root: &Path,
     configs: &[Config],
     kinds: &Kinds,
     profile: Profile,
 ) -> Result<()> {
-    for file in drawing::draw_all(root, configs, &kinds.figures, profile)? {
+    let on_stand_ins = Results::new(root, profile).on_stand_ins();
+    let can_be_drawn = |config: &&Config| {
+        on_stand_ins.table(&config.experiment).is_file()
+            || !lacks_data(root, config, &kinds.experiments, profile)
+    };
+    let configs: Vec<Config> = configs.iter().filter(can_be_drawn).cloned().collect();
+    for file in drawing::draw_all(root, &configs, &kinds.figures, profile)? {
         say(&format!("drawn {}", file.display()));
     }
     Ok(())
