@@ -102,8 +102,7 @@ fn data(root: &Path, config: &Config, profile: Profile) -> String {
 }
 
 /// The reason for values without a result on the data of the paper.
-const LACKS_DATA: &str = "The real data cannot be redistributed or are not on this machine; without them there is no \
-     comparable result.";
+const LACKS_DATA: &str = "The real data cannot be redistributed or are not on this machine.";
 
 /// Maximum relative distance of an optimum below its certified lower bound, from rounding.
 const ROUNDING: f64 = 1e-9;

@@ -1,5 +1,5 @@
-//! Checks committed results against their provenance (configs, data, lock file, sources, completeness,
-//! certificates), and pages and proved relations against the results.
+//! Checks committed results against their provenance (configs, data, lock file, sources,
+//! completeness, certificates), and pages and proved relations against the results.
 //!
 //! ```text
 //! configs/*.toml ──▶ cells, columns ─┐
