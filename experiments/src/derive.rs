@@ -9,7 +9,6 @@ use std::fs;
 use crate::atomic::write_atomically;
 use crate::columns;
 use crate::config::{Config, DeriveSpec, Formula, Profile};
-use crate::datasets::STAND_IN;
 use crate::error::{Error, FileRole, Result};
 use crate::layout::Results;
 use crate::selection::{STANDARD_ERROR, standard_error};
@@ -175,12 +174,7 @@ fn derived_rows<'t>(
         fields
     };
     if let Some(take) = spec.take {
-        let mut kept: Vec<Fields<'_>> = take.of(&values).map(fields).into_iter().collect();
-        // A value over several tables is labelled a stand-in if one of them is.
-        if values.iter().any(|((row, _), _)| table.field(columns::DATA, *row) == STAND_IN) {
-            kept.iter_mut().for_each(|row| _ = row.insert(columns::DATA, STAND_IN.to_owned()));
-        }
-        return Ok(kept);
+        return Ok(take.of(&values).map(fields).into_iter().collect());
     }
     let mut derived: Vec<Fields<'_>> = values.iter().copied().map(fields).collect();
     for &((row, partner), ratio) in values.iter().filter(|_| spec.standard_error) {
@@ -262,12 +256,12 @@ mod tests {
     }
 
     #[test]
-    fn extremes_over_stand_ins_are_labelled() {
+    fn extremes_and_means_are_one_row() {
         let spec = "metric = 'ratio'\nfrom = 'error'\nover = { method = 'fast' }\n\
             where = { method = ['slow'] }\ncolumn = 'seconds'\n";
         assert_eq!(
             derived(&format!("{spec}take = 'smallest'\n")),
-            [("small".to_owned(), STAND_IN.to_owned(), 4.0)]
+            [("small".to_owned(), "real".to_owned(), 4.0)]
         );
         // Ratios to the slow method: 1 and 0.5, 1 and 0.8, 1.
         let share =

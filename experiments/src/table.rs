@@ -65,6 +65,23 @@ impl Table {
         Ok(Self { name: name.to_owned(), frame })
     }
 
+    /// Creates a table without rows.
+    ///
+    /// # Errors
+    /// Returns an error if two columns have the same name.
+    pub fn without_rows<'c>(
+        name: &str,
+        columns: impl IntoIterator<Item = &'c str>,
+    ) -> Result<Self> {
+        let lines = Column::new(LINE.into(), Vec::<IdxSize>::new());
+        let columns =
+            columns.into_iter().map(|name| Column::new(name.into(), Vec::<String>::new()));
+        let frame = DataFrame::new_infer_height([lines].into_iter().chain(columns).collect());
+        let expected = "distinct columns";
+        let frame = frame.map_err(|error| Error::bug(name, expected, error))?;
+        Ok(Self { name: name.to_owned(), frame })
+    }
+
     /// Returns the name for messages.
     #[must_use]
     pub fn name(&self) -> &str {

@@ -51,7 +51,8 @@ pub fn execute(
             diff::diff(first, second, *costs_within, kinds)
         }
         Command::Pages => pages::pages(root, kinds),
-        Command::Verify { profile, proofs } => {
+        Command::Verify { pages: true, .. } => verify::pages(root, kinds),
+        Command::Verify { profile, proofs, .. } => {
             verify::verify(root, kinds, catalogue, *profile, *proofs)
         }
         Command::Data { names } => data::data(root, names),

@@ -13,7 +13,7 @@ use super::verdict::{Claim, Judgement, Verdict, expectation, judge};
 use crate::columns;
 use crate::config::{CompareSpec, Config, DeriveSpec, Profile, Rule};
 use crate::derive;
-use crate::engine::ProvenanceRecord;
+use crate::engine::{ProvenanceRecord, lacks_data};
 use crate::error::{Error, Result};
 use crate::experiment::{Experiment, kind_of};
 use crate::layout::{Results, shown};
@@ -60,9 +60,15 @@ pub fn assemble(
         if config.compare.is_empty() && config.figure.is_empty() {
             continue;
         }
-        let kind = kind_of(config, experiments)?;
-        let mut judge =
-            Judge { config, kind, profile, known, assembly: &mut assembly, used: &mut used };
+        let mut judge = Judge {
+            config,
+            kind: kind_of(config, experiments)?,
+            profile,
+            known,
+            lacks_data: lacks_data(root, config, experiments, profile),
+            assembly: &mut assembly,
+            used: &mut used,
+        };
         if let Some(lines) = judge.lines(root, &mut errors) {
             let figures = judge.figures(root);
             assembly.sections.push(Section {
@@ -95,6 +101,9 @@ fn data(root: &Path, config: &Config, profile: Profile) -> String {
     ProvenanceRecord::find(&file).map(|record| record.described()).unwrap_or_default()
 }
 
+/// The reason for values without a result on the data of the paper.
+const LACKS_DATA: &str = "The real data cannot be redistributed or are not on this machine.";
+
 /// Maximum relative distance of an optimum below its certified lower bound, from rounding.
 const ROUNDING: f64 = 1e-9;
 
@@ -104,6 +113,8 @@ struct Judge<'a> {
     kind: &'a dyn Experiment,
     profile: Profile,
     known: Known<'a>,
+    /// Whether there is no result table, because the data are not on this machine.
+    lacks_data: bool,
     assembly: &'a mut Assembly,
     /// Ids of the documented deviations that decided a verdict.
     used: &'a mut BTreeSet<String>,
@@ -134,8 +145,16 @@ impl Judge<'_> {
         (errors.len() == before).then_some(lines)
     }
 
+    /// Reads the result table; without the data, it has no rows.
     fn results(&self, root: &Path) -> Result<Table> {
-        let table = derive::read(Results::new(root, self.profile), self.config)?;
+        let table = if self.lacks_data {
+            let path = Results::new(root, self.profile).table(&self.config.experiment);
+            let keys = self.kind.key_columns().iter().copied();
+            let columns = columns::BEFORE_KEYS.into_iter().chain(keys).chain(columns::AFTER_KEYS);
+            Table::without_rows(&shown(root, &path), columns)?
+        } else {
+            derive::read(Results::new(root, self.profile), self.config)?
+        };
         for column in columns::BEFORE_KEYS.iter().chain(&columns::AFTER_KEYS) {
             table.require(column, "the layout of result tables")?;
         }
@@ -293,9 +312,15 @@ impl Judge<'_> {
         line
     }
 
-    /// Judges a value without a result row: *not run* if `quick` omits its cell, *not comparable* if
-    /// the config says why, else a failure.
+    /// Judges a value without a result row: *not comparable* if the config says why or the data are
+    /// not on this machine, *not run* if `quick` omits its cell, else a failure.
     fn without_result(&self, spec: &CompareSpec, claim: &Claim<'_>, no_cell: bool) -> Judgement {
+        if self.lacks_data {
+            let reason = claim.not_comparable.unwrap_or(LACKS_DATA);
+            // A documented deviation can be neither confirmed nor refuted.
+            let used_deviation = claim.deviation.is_some();
+            return Judgement { used_deviation, ..Judgement::new(Verdict::NotComparable, reason) };
+        }
         if self.profile == Profile::Quick && no_cell {
             return Judgement::new(Verdict::NotRun, "not in the grid of the profile `quick`");
         }
@@ -356,7 +381,7 @@ impl Judge<'_> {
             .map(|spec| {
                 let path = folder.join(format!("{}.svg", spec.file));
                 let svg = std::fs::read_to_string(&path).ok();
-                if svg.is_none() && self.profile != Profile::Quick {
+                if svg.is_none() && !self.lacks_data && self.profile != Profile::Quick {
                     let path = shown(root, &path);
                     self.assembly.findings.push(Finding {
                         title: format!("missing figure: {}", spec.title),

@@ -41,6 +41,8 @@ pub enum Check {
     OrphanFigure,
     /// The tables of pages agree with the results.
     Page,
+    /// The results have the proved relations and the numbers that pages state.
+    Statement,
 }
 
 impl Check {
@@ -68,6 +70,7 @@ impl Check {
             Self::Orphan => "tables without a config",
             Self::OrphanFigure => "figures without a config",
             Self::Page => "pages with tables that differ from the results",
+            Self::Statement => "statements that the results contradict",
         }
     }
 
@@ -84,10 +87,7 @@ impl Check {
             Self::Revision => "the kind and revision of this program",
             Self::Lock => "the SHA-256 of the lock file of this program's build",
             Self::Source => "only the hash of this program's sources in every record",
-            Self::Data => {
-                "the files on this machine or in data/manifest.toml; if there are none, the \
-                 current stand-ins"
-            }
+            Self::Data => "the files on this machine or in data/manifest.toml",
             Self::Columns => "the fixed columns, with the key columns of the kind between them",
             Self::Cells => "each cell of the grid, in grid order",
             Self::Values => {
@@ -104,7 +104,8 @@ impl Check {
             }
             Self::Orphan => "a config for every table",
             Self::OrphanFigure => "a [[figure]] table of a config for every file",
-            Self::Page => "the tables that `reproduce pages` writes",
+            Self::Page => "the tables that `reproduce pages` and `reproduce compare` write",
+            Self::Statement => "proved relations, and the numbers in the text of pages",
         }
     }
 
@@ -135,7 +136,10 @@ impl Check {
             }
             Self::Orphan => "remove the table and its provenance, or restore its config",
             Self::OrphanFigure => "remove the file, or restore its [[figure]] table",
-            Self::Page => "run `reproduce pages`",
+            Self::Page => "run `reproduce compare`",
+            Self::Statement => {
+                "correct the page; report a relation that does not hold as a bug of the program"
+            }
         }
     }
 }
@@ -162,6 +166,8 @@ pub struct Verified {
     pub certificates: usize,
     /// Number of lower bounds that were proved again (`--proofs`).
     pub proved: usize,
+    /// Number of statements on the results.
+    pub statements: usize,
     /// The problems.
     pub findings: Vec<Finding>,
     /// Checks that are impossible on this machine, and other remarks.
@@ -204,13 +210,33 @@ impl fmt::Display for Verified {
         }
         let Self { tables, rows, certificates, .. } = self;
         write!(f, "{tables} tables, {rows} rows, {certificates} certificates")?;
-        if self.proved > 0 {
-            write!(f, ", {} lower bounds proved again", self.proved)?;
+        for (count, what) in
+            [(self.proved, "lower bounds proved again"), (self.statements, "statements")]
+        {
+            if count > 0 {
+                write!(f, ", {count} {what}")?;
+            }
         }
         write!(f, ": ")?;
         match self.findings.len() {
             0 => write!(f, "all match their provenance"),
             found => write!(f, "{found} problems"),
         }
+    }
+}
+
+/// Returns the first digits of a hash.
+pub(super) fn start(hash: &str) -> &str {
+    hash.get(..12).unwrap_or(hash)
+}
+
+/// Lists the first few names and the number of the others.
+pub(super) fn in_short(names: &[String]) -> String {
+    const MAX_SHOWN: usize = 6;
+    let first = names.iter().take(MAX_SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    if names.len() > MAX_SHOWN {
+        format!("{first} and {} more", names.len() - MAX_SHOWN)
+    } else {
+        first
     }
 }
