@@ -119,6 +119,28 @@ pub struct ErrorBounds {
     pub mean_per_record: Option<f64>,
 }
 
+/// The error bounds of published marginals as a statement has them, in records.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct BoundSummary {
+    /// The 95 % upper bound of the mean L1 error of the marginals.
+    pub mean_error_bound_95: f64,
+    /// The same per record of the table; absent if the number of records may be 0.
+    pub mean_error_bound_95_per_record: Option<f64>,
+    /// The largest of the bounds that hold for all marginals together at 95 %.
+    pub largest_error_bound_95_of_all: f64,
+}
+
+impl ErrorBounds {
+    /// Returns the bounds as a statement has them.
+    pub(super) fn summary(&self) -> BoundSummary {
+        BoundSummary {
+            mean_error_bound_95: self.mean,
+            mean_error_bound_95_per_record: self.mean_per_record,
+            largest_error_bound_95_of_all: self.together.iter().copied().fold(0.0, f64::max),
+        }
+    }
+}
+
 impl DistanceCertificate {
     /// Returns the question that the certificate answers.
     pub(super) fn question(&self) -> DistanceQuestion<'_> {

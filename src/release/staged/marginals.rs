@@ -133,15 +133,8 @@ impl StagedMarginals {
         }
         let marginals = distances.len();
         let mean_distance = distances.iter().sum::<f64>() / marginals.max(1) as f64;
-        let bounds = certificate.bounds_plus(self.measured.total(), &distances);
-        let ErrorBounds { together, mean, mean_per_record, .. } = bounds;
-        Ok(Some(RecordErrors {
-            marginals,
-            mean_distance,
-            mean_error_bound_95: mean,
-            mean_error_bound_95_per_record: mean_per_record,
-            largest_error_bound_95_of_all: together.iter().copied().fold(0.0, f64::max),
-        }))
+        let bounds = certificate.bounds_plus(self.measured.total(), &distances).summary();
+        Ok(Some(RecordErrors { marginals, mean_distance, bounds }))
     }
 
     /// Refuses attributes that were not measured.

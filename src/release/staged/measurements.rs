@@ -13,15 +13,14 @@ use serde::{Deserialize, Serialize};
 use super::certificate::{DistanceCertificate, NoisyTotal};
 use super::plan::StagedPlan;
 use super::residuals::centred;
-use super::statement::StagedStatement;
+use super::statement::StagedSections;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::mechanism::{Answers, StageAnswers, StagedEstimates};
 use crate::privacy::Rho;
 use crate::release::measurements::files::{self, Files};
 use crate::release::measurements::strategies::{Document, Measured, MeasuredList, write_noisy};
-use crate::release::measurements::{Inputs, NOISY, REMEDY, SCHEMA, STATEMENT, STRATEGIES};
-use crate::schema::Schema;
+use crate::release::measurements::{Header, Inputs, NOISY, REMEDY, SCHEMA, STATEMENT, STRATEGIES};
 use crate::strategy::IntegerFactor;
 use crate::workload::GroupedWorkload;
 
@@ -36,14 +35,8 @@ const FORMAT: u32 = 1;
 /// The stages of a release with their noisy integers, and its certificate.
 #[derive(Debug, Clone)]
 pub struct StagedMeasurements {
-    /// The schema.
-    pub schema: Schema,
-    /// The text of the schema.
-    pub schema_text: String,
-    /// The statement as known before the first stage.
-    pub statement: StagedStatement,
-    /// The files that the workload names.
-    pub inputs: Inputs,
+    /// Schema, statement and files.
+    pub header: Header<StagedSections>,
     /// The measurements of every stage, with their noisy answers.
     pub stages: Vec<MeasuredList>,
     /// The certificate, unless it was switched off or the run was interrupted.
@@ -82,14 +75,12 @@ impl StagedMeasurements {
     /// # Errors
     /// Texts that are not those of a release.
     pub fn plan(&self) -> Result<StagedPlan> {
-        let protection = self.statement.protection();
-        let text = protection.workload();
-        let origin = "workload of the release";
-        let source = self.inputs.matrices();
-        let workload = GroupedWorkload::from_toml_with(&self.schema, text, origin, &source)?;
-        let rho = Rho::new(protection.rho_reserved)?;
-        let (settings, share) = (self.statement.settings(), self.statement.certificate_share());
-        StagedPlan::of(settings, &workload, rho, protection.unit, share)
+        let Header { schema, statement, inputs, .. } = &self.header;
+        let (text, origin) = (statement.workload(), "workload of the release");
+        let workload = GroupedWorkload::from_toml_with(schema, text, origin, &inputs.matrices())?;
+        let rho = Rho::new(statement.rho_reserved())?;
+        let StagedSections { settings, certificate_share, .. } = statement.sections;
+        StagedPlan::of(settings, &workload, rho, statement.unit(), certificate_share)
     }
 
     /// Returns the estimates from all complete stages.
@@ -120,10 +111,10 @@ impl StagedMeasurements {
         files::write(
             folder,
             &[
-                (SCHEMA, &|out| out.write_all(self.schema_text.as_bytes())),
-                (STATEMENT, &|out| Ok(serde_json::to_writer(out, &self.statement)?)),
+                (SCHEMA, &|out| out.write_all(self.header.schema_text.as_bytes())),
+                (STATEMENT, &|out| Ok(serde_json::to_writer(out, &self.header.statement)?)),
             ],
-            &self.inputs.files()?,
+            &self.header.inputs.files()?,
         )
     }
 
@@ -140,9 +131,9 @@ impl StagedMeasurements {
             false => Vec::new(),
         };
         let weights: Vec<Vec<i64>> =
-            self.schema.sizes().into_iter().enumerate().map(of_attribute).collect();
-        let unit = self.statement.protection().unit;
-        let document = Document::of(&self.schema, &weights, unit, list);
+            self.header.schema.sizes().into_iter().enumerate().map(of_attribute).collect();
+        let unit = self.header.statement.unit();
+        let document = Document::of(&self.header.schema, &weights, unit, list);
         let stage = new_folder(folder, &stage_name(self.stages.len() - 1))?;
         files::write(
             &stage,
@@ -162,7 +153,7 @@ impl StagedMeasurements {
     pub fn write_certificate(&self, folder: &Path) -> Result<()> {
         let Some(certificate) = &self.certificate else { return Ok(()) };
         let names = |set: AttributeSet| {
-            set.positions().map(|p| self.schema.attributes()[p].name.clone()).collect()
+            set.positions().map(|p| self.header.schema.attributes()[p].name.clone()).collect()
         };
         let document = Distances {
             format: FORMAT,
@@ -202,19 +193,17 @@ impl StagedMeasurements {
         };
         let mut terms = Files::read(folder, &[SCHEMA, STATEMENT])?;
         let inputs = Inputs::read(folder, &terms)?;
-        let (schema_text, statement) = (terms.text(SCHEMA)?, terms.text(STATEMENT)?);
-        let origin = format!("{}/{SCHEMA}", terms.origin());
-        let schema = Schema::from_toml(&schema_text, &origin)?;
-        let statement: StagedStatement = serde_json::from_str(&statement)
-            .map_err(|e| refuse(STATEMENT, "the statement of a staged release", e.to_string()))?;
+        let (schema, statement) = (terms.text(SCHEMA)?, terms.text(STATEMENT)?);
+        let expected = "the statement of a staged release";
+        let header = Header::read(schema, &statement, inputs, terms.origin(), expected)?;
         let mut stages = Vec::new();
         while files::is_complete(&folder.join(stage_name(stages.len()))) {
             let stage = folder.join(stage_name(stages.len()));
             let mut read = Files::read(&stage, &[STRATEGIES, NOISY])?;
             let (strategies, noisy) = (read.text(STRATEGIES)?, read.bytes(NOISY));
             let Measured { list, unit, .. } =
-                Document::read(&schema, &strategies, noisy.as_slice(), read.origin())?;
-            if unit != statement.protection().unit || !are_residuals(&list)? {
+                Document::read(&header.schema, &strategies, noisy.as_slice(), read.origin())?;
+            if unit != header.statement.unit() || !are_residuals(&list)? {
                 let expected = "residuals for the privacy unit of the statement";
                 return Err(refuse(&stage_name(stages.len()), expected, "others".into()));
             }
@@ -227,14 +216,7 @@ impl StagedMeasurements {
             return Err(refuse(&missing, "a complete stage", found));
         }
         let is_certified = files::is_complete(&folder.join(CERTIFICATE));
-        let mut read = StagedMeasurements {
-            schema,
-            schema_text,
-            statement,
-            inputs,
-            stages,
-            certificate: None,
-        };
+        let mut read = StagedMeasurements { header, stages, certificate: None };
         if is_certified {
             read.certificate = Some(read.read_certificate(&folder.join(CERTIFICATE))?);
         }
@@ -250,7 +232,7 @@ impl StagedMeasurements {
             .map_err(|e| refuse(DISTANCES, "the distances of a certificate", e.to_string()))?;
         let plan = self.plan()?;
         let sets = document.marginals.iter().map(|names| {
-            let positions = names.iter().map(|name| self.schema.position(name));
+            let positions = names.iter().map(|name| self.header.schema.position(name));
             AttributeSet::from_positions(&positions.collect::<Result<Vec<_>>>()?)
         });
         let sets: Vec<AttributeSet> = sets.collect::<Result<_>>()?;
@@ -272,7 +254,7 @@ impl StagedMeasurements {
         let mut lines = text.lines().skip(1);
         let mut marginals = Vec::with_capacity(sets.len());
         for (index, set) in sets.into_iter().enumerate() {
-            let cells: usize = self.schema.shape_of(set)?.iter().product();
+            let cells: usize = self.header.schema.shape_of(set)?.iter().product();
             let units = lines.by_ref().take(cells).map_while(|line| {
                 let (marginal, units) = line.split_once(',')?;
                 (marginal.parse() == Ok(index)).then(|| units.parse().ok())?

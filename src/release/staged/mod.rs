@@ -33,13 +33,13 @@ mod run;
 mod statement;
 mod units;
 
-pub use certificate::{DistanceCertificate, ErrorBounds};
+pub use certificate::{BoundSummary, DistanceCertificate, ErrorBounds};
 pub use marginals::{StagedMarginal, StagedMarginals};
 pub use measurements::StagedMeasurements;
 pub use plan::{DEFAULT_CERTIFICATE_SHARE, StagedPlan};
 pub use report::report;
 pub use run::run;
-pub use statement::StagedStatement;
+pub use statement::{StagedSections, StagedStatement};
 
 #[cfg(test)]
 mod tests;

@@ -29,19 +29,7 @@ pub fn report(
             bound: marginal.error_bound.map(bound),
         })
     })?;
-    let mut files = vec![
-        Fact::new("answers.csv", "every query with its estimate and the bound of its marginal"),
-        Fact::new("measurements/", "noisy integers, from which all other files are computed"),
-        Fact::new("statement.json, statement.md", "the statement below"),
-    ];
-    if statement.synthetic().is_some() {
-        files.push(Fact::new("records.csv", "synthetic records that follow the estimates"));
-    }
-    Ok(Report {
-        title: "Private release".into(),
-        facts: statement.facts(),
-        files,
-        sections,
-        statement: statement.blocks(),
-    })
+    let answers = "every query with its estimate and the bound of its marginal";
+    let records = Fact::new("records.csv", "synthetic records that follow the estimates");
+    Ok(Report::new(statement, answers, statement.synthetic().map(|_| records), sections))
 }
