@@ -2,8 +2,8 @@
 
 use serde::de::DeserializeOwned;
 
+use super::files::{REMEDY, SCHEMA, STATEMENT};
 use super::inputs::{Inputs, Sources};
-use super::layout::{REMEDY, SCHEMA, STATEMENT};
 use crate::error::{Error, Result};
 use crate::release::statement::ReleaseStatement;
 use crate::schema::Schema;

@@ -3,10 +3,9 @@
 use std::io::BufRead;
 use std::path::Path;
 
-use super::files::{self, Files};
+use super::files::{self, Files, NOISY, SCHEMA, STATEMENT, STRATEGIES};
 use super::header::Header;
 use super::inputs::Inputs;
-use super::layout::{NOISY, SCHEMA, STATEMENT, STRATEGIES};
 use super::strategies::{Document, Measured, MeasuredList, write_noisy};
 use crate::error::Result;
 use crate::privacy::PrivacyUnit;

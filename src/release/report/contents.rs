@@ -2,10 +2,9 @@
 
 use serde::Serialize;
 
+use super::chart::PublishedMarginal;
 use super::fact::Fact;
-use super::marginals::{candidates, sections};
-use super::published_marginal::PublishedMarginal;
-use super::section::Section;
+use super::marginals::{Section, candidates, sections};
 use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::release::answers;

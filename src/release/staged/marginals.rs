@@ -3,10 +3,9 @@
 use std::cell::OnceCell;
 use std::path::Path;
 
-use super::certificate::{ErrorBounds, distance};
+use super::certificate::{ErrorBounds, distance, in_units};
 use super::measurements::StagedMeasurements;
 use super::plan::StagedPlan;
-use super::units::in_units;
 use crate::data::{self, Records};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
@@ -129,7 +128,7 @@ impl StagedMarginals {
         let mut distances = Vec::with_capacity(self.published.len());
         for (set, units) in &self.published {
             records.count_into(*set, &mut counts)?;
-            distances.push(distance(&counts, units, certificate.bits));
+            distances.push(distance(&counts, units, certificate.noise.bits));
         }
         let marginals = distances.len();
         let mean_distance = distances.iter().sum::<f64>() / marginals.max(1) as f64;

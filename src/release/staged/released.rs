@@ -1,10 +1,12 @@
-//! The statement of a completed release: its questions, their costs, and its error bounds.
+//! What a completed release publishes: its statement with costs and error bounds, and its report.
 
 use super::marginals::StagedMarginals;
 use super::statement::{CertificateStatement, Stage, StagedSections, StagedStatement};
 use crate::error::Result;
 use crate::privacy::ExactRho;
-use crate::release::statement::ReleaseStatement;
+use crate::release::report::{Fact, PublishedMarginal, Report, candidates, sections};
+use crate::release::statement::{ReleaseStatement, at_most};
+use crate::workload::GroupedWorkload;
 
 impl ReleaseStatement<StagedSections> {
     /// Returns the statement of a release with all its questions and error bounds.
@@ -29,13 +31,40 @@ impl ReleaseStatement<StagedSections> {
             sections.certificate = Some(CertificateStatement {
                 rho: cost.to_f64_rounded_up(),
                 marginals: certificate.marginals.len(),
-                bits: certificate.bits,
-                deviation: certificate.each.to_string(),
-                deviation_of_sum: certificate.sum.to_string(),
+                bits: certificate.noise.bits,
+                deviation: certificate.noise.each.to_string(),
+                deviation_of_sum: certificate.noise.sum.to_string(),
                 bounds: bounds.summary(),
             });
         }
         sections.rho_of_questions = sum.to_f64_rounded_up();
         Ok(statement)
     }
+}
+
+/// Returns the report, with the marginals on one and two attributes of the workload's sets.
+///
+/// # Errors
+/// Attributes that were not measured.
+pub fn report(
+    statement: &StagedStatement,
+    marginals: &StagedMarginals,
+    workload: &GroupedWorkload,
+) -> Result<Report> {
+    let schema = workload.schema();
+    let sets = candidates(schema, workload.groups().iter().map(|group| group.attributes()));
+    let sections = sections(schema, &sets, &mut |attributes| {
+        let marginal = marginals.marginal(attributes)?;
+        let bound =
+            |bound| format!("The absolute errors add up to at most {} (95 %).", at_most(bound, 1));
+        Ok(PublishedMarginal {
+            attributes,
+            estimates: marginal.cells,
+            half_widths: Vec::new(),
+            bound: marginal.error_bound.map(bound),
+        })
+    })?;
+    let answers = "every query with its estimate and the bound of its marginal";
+    let records = Fact::new("records.csv", "synthetic records that follow the estimates");
+    Ok(Report::new(statement, answers, statement.synthetic().map(|_| records), sections))
 }

@@ -91,16 +91,10 @@ pub(super) fn measure(
         finished(measured)?;
         Ok(measured.stages.last().map(answers_of).unwrap_or_default())
     })?;
-    let Some(certificate) = plan.certificate() else { return Ok(()) };
+    let Some(&noise) = plan.certificate() else { return Ok(()) };
     let marginals = plan.published(&estimates)?;
-    let (distances, sum_of_distances) = table.distances(&certificate.question(&marginals))?;
-    measured.certificate = Some(DistanceCertificate {
-        bits: certificate.bits,
-        marginals,
-        each: certificate.each,
-        sum: certificate.sum,
-        distances,
-        sum_of_distances,
-    });
+    let (distances, sum_of_distances) = table.distances(&noise.question(&marginals))?;
+    let certificate = DistanceCertificate { noise, marginals, distances, sum_of_distances };
+    measured.certificate = Some(certificate);
     finished(measured)
 }

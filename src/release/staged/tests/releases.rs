@@ -94,12 +94,12 @@ pub(super) fn is_exact(records: &Records, measured: &StagedMeasurements, seed: u
         noise.add(&mut vec![0; noisy.len()], measurement.deviation).unwrap();
     }
     let certificate = measured.certificate.as_ref().unwrap();
-    let bits = certificate.bits;
+    let bits = certificate.noise.bits;
     let exact: Vec<i128> =
         certificate.marginals.iter().map(|(set, t)| distance(records, *set, t, bits)).collect();
     let (mut distances, mut sum) = (exact.clone(), [exact.iter().sum::<i128>()]);
-    noise.add(&mut distances, certificate.each).unwrap();
-    noise.add(&mut sum, certificate.sum).unwrap();
+    noise.add(&mut distances, certificate.noise.each).unwrap();
+    noise.add(&mut sum, certificate.noise.sum).unwrap();
     distances == certificate.distances && sum[0] == certificate.sum_of_distances
 }
 
