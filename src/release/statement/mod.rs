@@ -2,8 +2,8 @@
 //!
 //! | file | purpose |
 //! |---|---|
-//! | `release_statement` | what every release states, and the trait of the sections of a mechanism |
-//! | `of_plan` | the sections of data-independent plans; `staged` has those of staged releases |
+//! | `release_statement` | what every release states, and the trait of a mechanism's sections |
+//! | `of_plan` | the sections of data-independent plans; those of staged releases are in `staged` |
 //! | `measured_row` | the table of measurements |
 //! | `decimals` | numbers as texts |
 
