@@ -102,7 +102,8 @@ verify: program
 data: program
 	$(REPRODUCE) data $(NAMES) $(ROOT_OPTION)
 
-# Tests that check results with NumPy are skipped without it, and named at the end.
+# Tests that check results with NumPy are skipped without it, and named at the end. The tests build
+# `reproduce`, which then checks the committed pages against the committed results.
 test: rust
 	@skipped="$$(mktemp)"; trap 'rm -f "$$skipped"' EXIT; \
 	MATMECH_PYTHON="$$(sh scripts/python-with-numpy.sh)" MATMECH_SKIPPED="$$skipped" \
@@ -111,6 +112,7 @@ test: rust
 		echo 'skipped, because there is no Python with NumPy (set MATMECH_PYTHON to one):'; \
 		sort -u "$$skipped" | sed 's/^/  /'; \
 	fi; exit $$status
+	$(REPRODUCE) verify --pages
 	CARGO='$(CARGO)' sh scripts/python.sh test
 
 python: rust

@@ -98,7 +98,7 @@ pub use schema::Schema;
 pub use strategy::lsa::LsaOptions;
 pub use strategy::lsa::separated::SeparatedOptions;
 pub use strategy::{
-    Assessment, Certificate, DualVector, Optimal, OptimalOptions, Selection, Status, Strategy,
+    Assessment, Certificate, DualWeights, Optimal, OptimalOptions, Selection, Status, Strategy,
     StrategyFactor, StrategySelector, evaluated, per_attribute, strategies, svd_bound,
 };
 pub use workload::{Family, Gram, GroupFamily, GroupedWorkload, QueryFamily, QueryGroup, Workload};

@@ -42,6 +42,17 @@ pub const AFTER_KEYS: [&str; 9] =
 /// These columns differ from run to run. All others are determined by config and seed.
 pub const COSTS: [&str; 2] = [SECONDS, PEAK_MB];
 
+/// The metric of the rows from which a derived row is computed.
+pub const FROM: &str = "from";
+/// The divided column of those rows.
+pub const COLUMN: &str = "column";
+/// The formula of a derived row.
+pub const FORMULA: &str = "formula";
+/// The cell of the row by which the row of `cell` is divided.
+pub const PARTNER: &str = "partner";
+/// The columns that only derived rows have.
+pub const OF_DERIVED: [&str; 4] = [FROM, COLUMN, FORMULA, PARTNER];
+
 /// Returns whether every table has this column.
 #[must_use]
 pub fn is_fixed(column: &str) -> bool {

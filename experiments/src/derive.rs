@@ -1,32 +1,88 @@
-//! Derived rows: ratios of values of one run, for the comparison and the figures.
+//! Derived rows: ratios of values of one run, in a file next to the result table.
+//!
+//! The rows are computed when a table is published, and when a command finds that a config has
+//! changed. The comparison, the figures and the pages read the file.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
 
+use crate::atomic::write_atomically;
 use crate::columns;
-use crate::config::{DeriveSpec, Profile, Take};
-use crate::datasets::STAND_IN;
+use crate::config::{Config, DeriveSpec, Formula, Profile};
 use crate::error::{Error, FileRole, Result};
+use crate::layout::Results;
+use crate::selection::{STANDARD_ERROR, standard_error};
 use crate::table::Table;
 
-/// Returns the table extended by the rows of all `[[derive]]` tables of its config.
+/// Reads the result table of a config, followed by its derived rows.
 ///
-/// A later `[[derive]]` table can use the rows of an earlier one. The profile `quick`, which runs a
-/// part of the cells, has no rows with `take`.
+/// # Errors
+/// Returns an error if a file is missing or malformed.
+pub fn read(folder: Results<'_>, config: &Config) -> Result<Table> {
+    let table = result_table(folder, config)?;
+    if config.derive.is_empty() {
+        return Ok(table);
+    }
+    let file = folder.derived(&config.experiment);
+    let remedy = format!("run `reproduce compare --profile {}`", folder.profile());
+    table.followed_by(&Table::read(&file, &folder.shown(&file), &remedy)?)
+}
+
+/// Writes the derived rows of a result table; without `[[derive]]` tables there is no file.
+///
+/// # Errors
+/// Returns an error if the table is missing, malformed or does not fit the `[[derive]]` tables, or
+/// if the file cannot be written.
+pub fn write(folder: Results<'_>, config: &Config) -> Result<()> {
+    if config.derive.is_empty() {
+        return Ok(());
+    }
+    let rows = as_csv(&result_table(folder, config)?, &config.derive, folder.profile())?;
+    let file = folder.derived(&config.experiment);
+    if fs::read(&file).is_ok_and(|old| old == rows) {
+        return Ok(());
+    }
+    write_atomically(&file, &rows)
+        .map_err(|error| Error::unwritable(FileRole::ResultTable, &file, &error))
+}
+
+fn result_table(folder: Results<'_>, config: &Config) -> Result<Table> {
+    let (file, id) = (folder.table(&config.experiment), &config.experiment);
+    let remedy = format!("run `reproduce run configs/{id}.toml --profile {}`", folder.profile());
+    Table::read(&file, &folder.shown(&file), &remedy)
+}
+
+/// Returns the derived rows of a result table as CSV.
+///
+/// The columns are those of the table without certificates, text and costs, then those of `set` and
+/// [`columns::OF_DERIVED`]. The profile `quick`, which runs a part of the cells, has no rows with
+/// `take`: the extremes of a part are not those of all.
 ///
 /// # Errors
 /// Returns an error if a column is missing, or if no row has a partner although some rows match the
 /// filter.
-pub fn extended(table: &Table, specs: &[DeriveSpec], profile: Profile) -> Result<Table> {
-    specs.iter().try_fold(table.clone(), |table, spec| {
-        let columns: Vec<&str> = spec.set.keys().map(String::as_str).collect();
-        let table = table.with_columns(&columns)?;
-        // The extremes and means of a part of the cells are not those of all.
-        if profile == Profile::Quick && spec.take.is_some() {
-            Ok(table)
-        } else {
-            table.extended(&derived_rows(&table, spec)?)
+pub fn as_csv(table: &Table, specs: &[DeriveSpec], profile: Profile) -> Result<Vec<u8>> {
+    let mut keys = table.columns();
+    keys.retain(|column| !columns::is_fixed(column));
+    let set: BTreeSet<&str> = specs.iter().flat_map(|s| s.set.keys()).map(String::as_str).collect();
+    let added = set.into_iter().filter(|c| *c != columns::METHOD && !keys.contains(c));
+    let header: Vec<&str> = (columns::BEFORE_KEYS.into_iter())
+        .chain(keys.iter().copied())
+        .chain(added)
+        .chain([columns::METHOD, columns::METRIC, columns::VALUE])
+        .chain(columns::OF_DERIVED)
+        .chain([columns::SEED])
+        .collect();
+    let bug = |error: csv::Error| Error::bug("derived rows", "text in memory", error);
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(&header).map_err(bug)?;
+    for spec in specs.iter().filter(|spec| profile != Profile::Quick || spec.take.is_none()) {
+        for row in derived_rows(table, spec, &keys)? {
+            let field = |column: &&str| row.get(*column).map_or("", String::as_str);
+            writer.write_record(header.iter().map(field)).map_err(bug)?;
         }
-    })
+    }
+    writer.into_inner().map_err(|error| bug(error.into_error().into()))
 }
 
 /// In `over`: the value of the column with the smallest number.
@@ -35,175 +91,116 @@ const ANY: &str = "*";
 /// In `over`: separates values, of which the one with the smallest number is taken.
 const OR: char = '|';
 
-fn is_choice(value: &str) -> bool {
-    value == ANY || value.contains(OR)
-}
-
-/// Returns the derived value of a row and its partner, if it is finite.
-///
-/// `x` is the value of the row in the column `exponent_of`.
-fn derived_value(spec: &DeriveSpec, (value, x): (f64, Option<f64>), partner: f64) -> Option<f64> {
-    let ratio = if spec.root { (value / partner).sqrt() } else { value / partner };
-    let derived = match &spec.exponent_of {
-        Some(column) => ratio.ln() / (x? / spec.over.get(column)?.parse::<f64>().ok()?).ln(),
-        None if spec.saving => 100.0 * (1.0 - ratio),
-        None if spec.excess => 100.0 * (ratio - 1.0),
-        None if spec.inverse => ratio.recip(),
-        None => ratio,
+/// Returns the value of a row and its partner, if it is finite.
+fn derived_value(table: &Table, spec: &DeriveSpec, row: usize, partner: usize) -> Option<f64> {
+    let number = |column: &str, row| table.number(column, row);
+    let ratio = number(&spec.column, row)? / number(&spec.column, partner)?;
+    let value = match &spec.formula {
+        Formula::Ratio => ratio,
+        Formula::Inverse => ratio.recip(),
+        Formula::Saving => 100.0 * (1.0 - ratio),
+        Formula::Excess => 100.0 * (ratio - 1.0),
+        Formula::RootExcess => 100.0 * (ratio.sqrt() - 1.0),
+        Formula::Exponent(x) => ratio.ln() / (number(x, row)? / number(x, partner)?).ln(),
     };
-    derived.is_finite().then_some(derived)
+    value.is_finite().then_some(value)
 }
 
 /// A derived row: column → field.
-type Fields = BTreeMap<String, String>;
+type Fields<'t> = BTreeMap<&'t str, String>;
 
-fn derived_rows(table: &Table, spec: &DeriveSpec) -> Result<Vec<Fields>> {
+fn derived_rows<'t>(
+    table: &'t Table,
+    spec: &'t DeriveSpec,
+    keys: &[&'t str],
+) -> Result<Vec<Fields<'t>>> {
     table.require(&spec.column, "derive.column")?;
     spec.over.keys().try_for_each(|column| table.require(column, "derive.over"))?;
-    let keys: Vec<&str> = table
-        .columns()
-        .into_iter()
-        .filter(|column| !columns::is_fixed(column) || *column == columns::METHOD)
-        .collect();
-    let from = table.with(columns::METRIC, &spec.from)?;
-    let key = |table: &Table, row: usize| -> Vec<String> {
-        keys.iter().map(|column| table.field(column, row).to_owned()).collect()
-    };
-    let mut partners: HashMap<Vec<String>, f64> = HashMap::new();
-    for row in 0..from.len() {
-        let mut key = key(&from, row);
-        for (field, column) in key.iter_mut().zip(&keys) {
-            if let Some(choice) = spec.over.get(*column).filter(|value| is_choice(value))
-                && (choice == ANY || choice.split(OR).any(|value| value == field.as_str()))
-            {
-                choice.clone_into(field);
+    spec.filter.keys().try_for_each(|column| table.require(column, "derive.where"))?;
+    let keys: Vec<&str> = keys.iter().copied().chain([columns::METHOD]).collect();
+    let is_from = |row: &usize| table.field(columns::METRIC, *row) == spec.from;
+    let rows: Vec<usize> = (0..table.len()).filter(is_from).collect();
+    let mut partners: HashMap<Vec<&str>, (usize, f64)> = HashMap::new();
+    for &row in &rows {
+        let named = |column: &&'t str| {
+            let field = table.field(column, row);
+            let choice = spec.over.get(*column).map(String::as_str);
+            choice.filter(|x| *x == ANY || x.split(OR).any(|value| value == field)).unwrap_or(field)
+        };
+        if let Some(number) = table.number(&spec.column, row) {
+            let smallest = partners.entry(keys.iter().map(named).collect());
+            let smallest = smallest.or_insert((row, number));
+            if number < smallest.1 {
+                *smallest = (row, number);
             }
         }
-        if let Some(value) = from.number(&spec.column, row) {
-            let smallest = partners.entry(key).or_insert(value);
-            *smallest = smallest.min(value);
-        }
     }
-    let divided = from.filtered(&spec.filter, "derive.where")?;
-    let mut ratios = Vec::new();
-    for row in 0..divided.len() {
-        let partner: Vec<String> = keys
-            .iter()
-            .map(|column| {
-                spec.over.get(*column).map_or(divided.field(column, row), String::as_str).to_owned()
-            })
-            .collect();
-        let (Some(value), Some(partner)) =
-            (divided.number(&spec.column, row), partners.get(&partner))
-        else {
-            continue;
+    let divided: Vec<usize> =
+        rows.iter().copied().filter(|&row| table.selects(&spec.filter, row)).collect();
+    let mut values: Vec<((usize, usize), f64)> = Vec::new();
+    for &row in &divided {
+        let named = |column: &&'t str| {
+            spec.over.get(*column).map_or(table.field(column, row), String::as_str)
         };
-        let x = spec.exponent_of.as_ref().and_then(|column| divided.number(column, row));
-        if let Some(ratio) = derived_value(spec, (value, x), *partner) {
-            ratios.push((row, ratio));
+        if let Some(&(partner, _)) = partners.get(&keys.iter().map(named).collect::<Vec<_>>())
+            && let Some(value) = derived_value(table, spec, row, partner)
+        {
+            values.push(((row, partner), value));
         }
     }
-    if ratios.is_empty() && !divided.is_empty() {
+    if values.is_empty() && !divided.is_empty() {
         let expected = format!(
             "a row with {:?} among those with metric \"{}\" ([[derive]] {})",
             spec.over, spec.from, spec.metric
         );
-        return Err(Error::file(
-            FileRole::Input,
-            table.name(),
-            expected,
-            "none",
-            "correct `over` or `where`",
-        ));
+        let remedy = "correct `over` or `where`";
+        return Err(Error::file(FileRole::Input, table.name(), expected, "none", remedy));
     }
-    let fields_of = |row: usize, ratio: f64, data: Option<&str>| {
-        let mut fields: Fields = keys
-            .iter()
-            .map(|column| ((*column).to_owned(), divided.field(column, row).to_owned()))
-            .collect();
-        for column in [columns::EXPERIMENT, columns::CELL, columns::SEED] {
-            fields.insert(column.to_owned(), divided.field(column, row).to_owned());
-        }
-        if let Some(data) = data {
-            fields.insert(columns::DATA.to_owned(), data.to_owned());
-        }
-        fields.insert(columns::METRIC.to_owned(), spec.metric.clone());
-        fields.insert(columns::VALUE.to_owned(), ratio.to_string());
-        fields.extend(spec.set.clone());
+    let fields = |((row, partner), value): ((usize, usize), f64)| {
+        let copied = [columns::EXPERIMENT, columns::CELL, columns::SEED];
+        let copied = keys.iter().copied().chain(copied);
+        let mut fields: Fields<'_> =
+            copied.map(|column| (column, table.field(column, row).to_owned())).collect();
+        let take = spec.take.map_or("", crate::selection::Take::words);
+        fields.extend([
+            (columns::METRIC, spec.metric.clone()),
+            (columns::VALUE, value.to_string()),
+            (columns::FROM, spec.from.clone()),
+            (columns::COLUMN, spec.column.clone()),
+            (columns::FORMULA, format!("{take}{}", spec.formula)),
+            (columns::PARTNER, table.field(columns::CELL, partner).to_owned()),
+        ]);
+        fields.extend(spec.set.iter().map(|(column, value)| (column.as_str(), value.clone())));
         fields
     };
-    let Some(take) = spec.take else {
-        let mut rows: Vec<Fields> =
-            ratios.iter().map(|&(row, ratio)| fields_of(row, ratio, None)).collect();
-        for (row, error) in standard_errors(table, spec, &keys, &divided, &ratios)? {
-            let metric = (columns::METRIC.to_owned(), format!("{}{STANDARD_ERROR}", spec.metric));
-            rows.push(fields_of(row, error, None).into_iter().chain([metric]).collect());
+    if let Some(take) = spec.take {
+        return Ok(take.of(&values).map(fields).into_iter().collect());
+    }
+    let mut derived: Vec<Fields<'_>> = values.iter().copied().map(fields).collect();
+    for &((row, partner), ratio) in values.iter().filter(|_| spec.standard_error) {
+        // The ratio of a row to itself is exact.
+        let relative = |row| {
+            Some(standard_error(table, row, &spec.column)? / table.number(&spec.column, row)?)
+        };
+        let error = if row == partner {
+            Some(0.0)
+        } else {
+            relative(row).zip(relative(partner)).map(|(a, b)| ratio * a.hypot(b))
+        };
+        if let Some(error) = error {
+            let mut fields = fields(((row, partner), error));
+            fields.insert(columns::METRIC, format!("{}{STANDARD_ERROR}", spec.metric));
+            fields.insert(columns::FORMULA, format!("standard error of {}", spec.formula));
+            derived.push(fields);
         }
-        return Ok(rows);
-    };
-    // A value over several tables is labelled a stand-in if one of them is.
-    let labels: BTreeSet<&str> =
-        ratios.iter().map(|&(row, _)| divided.field(columns::DATA, row)).collect();
-    let data = labels.contains(STAND_IN).then_some(STAND_IN);
-    let by_ratio = |a: &&(usize, f64), b: &&(usize, f64)| a.1.total_cmp(&b.1);
-    let kept = match take {
-        Take::Smallest => ratios.iter().min_by(by_ratio).copied(),
-        Take::Largest => ratios.iter().max_by(by_ratio).copied(),
-        Take::Mean => {
-            let mean = (ratios.iter().map(|(_, ratio)| ratio.ln()).sum::<f64>()
-                / ratios.len() as f64)
-                .exp();
-            ratios.first().map(|&(row, _)| (row, mean))
-        }
-        Take::Share => {
-            let below = ratios.iter().filter(|(_, ratio)| *ratio < 1.0).count();
-            ratios.first().map(|&(row, _)| (row, below as f64 / ratios.len() as f64))
-        }
-    };
-    Ok(kept.map(|(row, ratio)| fields_of(row, ratio, data)).into_iter().collect())
-}
-
-/// The suffix of the metric of a standard error.
-const STANDARD_ERROR: &str = "_se";
-
-/// Returns the standard errors of the ratios, for rows whose two means have standard errors.
-///
-/// To first order, the standard error of a/b is (a/b)·√((s_a/a)² + (s_b/b)²). The ratio of a row to
-/// itself is exact. The result is empty if `spec.error` is not set.
-fn standard_errors(
-    table: &Table,
-    spec: &DeriveSpec,
-    keys: &[&str],
-    divided: &Table,
-    ratios: &[(usize, f64)],
-) -> Result<Vec<(usize, f64)>> {
-    let Some(metric) = &spec.error else { return Ok(Vec::new()) };
-    let of = |table: &Table| -> HashMap<Vec<String>, f64> {
-        let key = |row| keys.iter().map(|column| table.field(column, row).to_owned()).collect();
-        (0..table.len())
-            .filter_map(|row| Some((key(row), table.number(columns::VALUE, row)?)))
-            .collect()
-    };
-    let relative = of(&table.with(columns::METRIC, metric)?);
-    let means = of(&table.with(columns::METRIC, &spec.from)?);
-    let share = |key: &Vec<String>| Some(relative.get(key)? / means.get(key)?);
-    let error = |&(row, ratio): &(usize, f64)| {
-        let key: Vec<String> =
-            keys.iter().map(|column| divided.field(column, row).to_owned()).collect();
-        let partner: Vec<String> = keys
-            .iter()
-            .zip(&key)
-            .map(|(column, field)| spec.over.get(*column).unwrap_or(field).clone())
-            .collect();
-        let error = if key == partner { 0.0 } else { ratio * share(&key)?.hypot(share(&partner)?) };
-        Some((row, error))
-    };
-    Ok(ratios.iter().filter_map(error).collect())
+    }
+    Ok(derived)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::selection::Take;
 
     const TABLE: &str = "experiment,cell,dataset,data,method,metric,value,lower_bound,gap,text,\
         seconds,peak_mb,seed\n\
@@ -220,10 +217,18 @@ mod tests {
         Table::read(&path, "t.csv", "none").unwrap()
     }
 
+    /// Returns the table followed by its derived rows.
+    fn extended(table: &Table, spec: &DeriveSpec, profile: Profile) -> Result<Table> {
+        spec.validate().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.derived.csv");
+        fs::write(&path, as_csv(table, std::slice::from_ref(spec), profile)?).unwrap();
+        table.followed_by(&Table::read(&path, "t.derived.csv", "none")?)
+    }
+
     fn derived(spec: &str) -> Vec<(String, String, f64)> {
         let spec: DeriveSpec = toml::from_str(spec).unwrap();
-        spec.validate().unwrap();
-        let extended = extended(&table(), &[spec], Profile::Standard).unwrap();
+        let extended = extended(&table(), &spec, Profile::Standard).unwrap();
         let ratios = extended.with(columns::METRIC, "ratio").unwrap();
         assert_eq!(extended.len(), 5 + ratios.len());
         let field = |column, row| ratios.field(column, row).to_owned();
@@ -245,30 +250,29 @@ mod tests {
         let times = format!("{spec}column = 'seconds'\n");
         assert_eq!(derived(&times), [real("small", 4.0), stand_in("large", 10.0)]);
         assert_eq!(
-            derived(&format!("{times}inverse = true\n")),
+            derived(&format!("{times}formula = 'inverse'\n")),
             [real("small", 0.25), stand_in("large", 0.1)]
         );
     }
 
     #[test]
-    fn extremes_over_stand_ins_are_labelled() {
+    fn extremes_and_means_are_one_row() {
         let spec = "metric = 'ratio'\nfrom = 'error'\nover = { method = 'fast' }\n\
             where = { method = ['slow'] }\ncolumn = 'seconds'\n";
         assert_eq!(
             derived(&format!("{spec}take = 'smallest'\n")),
-            [("small".to_owned(), STAND_IN.to_owned(), 4.0)]
+            [("small".to_owned(), "real".to_owned(), 4.0)]
         );
-        let mean = derived(&format!("{spec}take = 'mean'\n"));
-        approx::assert_relative_eq!(mean[0].2, 40f64.sqrt(), max_relative = 1e-14);
         // Ratios to the slow method: 1 and 0.5, 1 and 0.8, 1.
         let share =
             "metric = 'ratio'\nfrom = 'error'\nover = { method = 'slow' }\ntake = 'share'\n";
         assert_eq!(derived(share)[0].2, 0.4);
         let set = format!("{spec}take = 'largest'\nset = {{ id = 'claim' }}\n");
         let spec: DeriveSpec = toml::from_str(&set).unwrap();
-        let quick = extended(&table(), std::slice::from_ref(&spec), Profile::Quick).unwrap();
+        let quick = extended(&table(), &spec, Profile::Quick).unwrap();
         assert_eq!((quick.len(), quick.columns().contains(&"id")), (5, true));
-        let extended = extended(&table(), &[spec], Profile::Standard).unwrap();
+        let extended = extended(&table(), &spec, Profile::Standard).unwrap();
+        assert_eq!(spec.take, Some(Take::Largest));
         assert_eq!(extended.with("id", "claim").unwrap().field(columns::VALUE, 0), "10");
         assert_eq!(extended.field("id", 0), "");
     }
@@ -293,10 +297,9 @@ mod tests {
         std::fs::write(&path, format!("{TABLE}{errors}")).unwrap();
         let table = Table::read(&path, "t.csv", "none").unwrap();
         let text =
-            "metric = 'ratio'\nfrom = 'error'\nover = { method = 'fast' }\nerror = 'error_se'\n";
+            "metric = 'ratio'\nfrom = 'error'\nover = { method = 'fast' }\nstandard_error = true\n";
         let spec: DeriveSpec = toml::from_str(text).unwrap();
-        spec.validate().unwrap();
-        let errors = extended(&table, &[spec], Profile::Standard)
+        let errors = extended(&table, &spec, Profile::Standard)
             .unwrap()
             .with(columns::METRIC, "ratio_se")
             .unwrap();
@@ -307,22 +310,22 @@ mod tests {
         approx::assert_relative_eq!(found[0].1, 2.0 * 0.05f64.sqrt(), max_relative = 1e-14);
         assert_eq!((found[1].1, found[2].1), (0.0, 0.0));
         let spec: DeriveSpec = toml::from_str(&format!("{text}take = 'largest'\n")).unwrap();
-        assert_eq!(spec.validate().unwrap_err().key(), "error");
+        assert_eq!(spec.validate().unwrap_err().key(), "standard_error");
     }
 
     #[test]
     fn savings_and_exponents_of_growth() {
         let saving = "metric = 'saving'\nfrom = 'error'\nover = { method = 'slow|other' }\n\
             where = { method = ['fast'] }\n";
-        let spec: DeriveSpec = toml::from_str(&format!("{saving}saving = true\n")).unwrap();
+        let spec: DeriveSpec = toml::from_str(&format!("{saving}formula = 'saving'\n")).unwrap();
         let of = |spec: &DeriveSpec, table: &Table| -> Vec<f64> {
-            let extended = extended(table, std::slice::from_ref(spec), Profile::Standard).unwrap();
+            let extended = extended(table, spec, Profile::Standard).unwrap();
             let derived = extended.with(columns::METRIC, &spec.metric).unwrap();
             (0..derived.len()).map(|row| derived.number(columns::VALUE, row).unwrap()).collect()
         };
         let found = of(&spec, &table());
         approx::assert_relative_eq!(found[..], [50.0, 20.0][..], max_relative = 1e-12);
-        let text = format!("{saving}excess = true\nroot = true\n");
+        let text = format!("{saving}formula = 'root-excess'\n");
         let found = of(&toml::from_str(&text).unwrap(), &table());
         let expected = [100.0 * (0.5f64.sqrt() - 1.0), 100.0 * (0.8f64.sqrt() - 1.0)];
         approx::assert_relative_eq!(found[..], expected[..], max_relative = 1e-12);
@@ -334,20 +337,17 @@ mod tests {
         let head =
             "experiment,cell,d,method,metric,value,lower_bound,gap,text,seconds,peak_mb,seed\n";
         std::fs::write(&path, format!("{head}{rows}")).unwrap();
-        let growth = "metric = 'growth'\nfrom = 't'\nover = { d = '10' }\nexponent_of = 'd'\n";
+        let growth =
+            "metric = 'growth'\nfrom = 't'\nover = { d = '10' }\nformula = { exponent = 'd' }\n";
         let spec: DeriveSpec = toml::from_str(growth).unwrap();
-        spec.validate().unwrap();
         let found = of(&spec, &Table::read(&path, "g.csv", "none").unwrap());
         approx::assert_relative_eq!(found[..], [2.0, 2.0][..], max_relative = 1e-12);
-        let spec: DeriveSpec =
-            toml::from_str(&growth.replace("exponent_of = 'd'", "exponent_of = 'n'")).unwrap();
-        assert_eq!(spec.validate().unwrap_err().key(), "exponent_of");
     }
 
     #[test]
     fn a_missing_partner_is_an_error() {
         let spec = "metric = 'ratio'\nfrom = 'error'\nover = { method = 'fats' }\n";
-        let error = extended(&table(), &[toml::from_str(spec).unwrap()], Profile::Standard)
+        let error = extended(&table(), &toml::from_str(spec).unwrap(), Profile::Standard)
             .unwrap_err()
             .to_string();
         assert!(error.contains("fats") && error.contains("t.csv"), "{error}");

@@ -188,12 +188,18 @@ fn compare_tables(
         });
         return;
     }
+    // A cell can have several derived rows of one metric, and times can decide which cell has one.
+    let is_derived = first.columns().contains(&columns::FROM);
+    let from_cost = |row: usize| {
+        is_derived
+            && (columns::COSTS.contains(&first.field(columns::COLUMN, row))
+                || is_timed(first.field(columns::FROM, row)))
+    };
     let by_row = |table: &Table| -> BTreeMap<(String, String), usize> {
         let key = |row| {
-            (
-                table.field(columns::CELL, row).to_owned(),
-                table.field(columns::METRIC, row).to_owned(),
-            )
+            let cell = table.field(columns::CELL, row).to_owned();
+            let row_of = if is_derived { format!("line {}", table.line(row)) } else { cell };
+            (row_of, table.field(columns::METRIC, row).to_owned())
         };
         (0..table.len()).map(|row| (key(row), row)).collect()
     };
@@ -219,9 +225,13 @@ fn compare_tables(
         };
         for column in &columns {
             let (a, b) = (first.field(column, first_row), second.field(column, second_row));
-            let cost =
-                columns::COSTS.contains(column) || (*column == columns::VALUE && is_timed(&key.1));
-            let equal = if cost { near(a, b, costs_within) } else { a == b };
+            let is_value = *column == columns::VALUE;
+            let timed = from_cost(first_row);
+            let cost = columns::COSTS.contains(column) || (is_value && (timed || is_timed(&key.1)));
+            let equal = match cost {
+                true => near(a, b, costs_within),
+                false => a == b || timed,
+            };
             if !equal {
                 differs(column, a, b);
             }

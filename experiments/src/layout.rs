@@ -1,8 +1,8 @@
 //! Paths below `--root`.
 //!
 //! The tables, figures and reports of the profile `standard` are committed. Every other profile has
-//! the folder `results/<profile>/…`. Results on stand-ins never replace results on real data (see
-//! [`Results`]). All profiles share the stored cells, which are found by their inputs.
+//! the folder `results/<profile>/…`. Results on stand-ins are in the subfolder `stand-in`. All
+//! profiles share the stored cells, which are found by their inputs.
 
 use std::path::{Path, PathBuf};
 
@@ -17,8 +17,8 @@ pub fn configs_dir(root: &Path) -> PathBuf {
 /// Paths of the result tables, figures and reports of one profile.
 ///
 /// The default folders are `results/` and `figures/` for the profile `standard`, and
-/// `results/<profile>/` for the others. If a table there was computed on real data, and this
-/// machine has a stand-in only, then its results are written to the subfolder `stand-in`.
+/// `results/<profile>/` for the others. Results on stand-ins are in the subfolder `stand-in`, and
+/// their figures in `stand-in/figures/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Results<'r> {
     root: &'r Path,
@@ -33,10 +33,22 @@ impl<'r> Results<'r> {
         Self { root, profile, on_stand_ins: false }
     }
 
-    /// Returns the folders for results on stand-ins, which must not replace results on real data.
+    /// Returns the folders for results on stand-ins.
     #[must_use]
     pub fn on_stand_ins(self) -> Self {
         Self { on_stand_ins: true, ..self }
+    }
+
+    /// Returns the profile.
+    #[must_use]
+    pub fn profile(self) -> Profile {
+        self.profile
+    }
+
+    /// Formats a path for messages, relative to the root if it is below the root.
+    #[must_use]
+    pub fn shown(self, path: &Path) -> String {
+        shown(self.root, path)
     }
 
     /// Returns the folder of the tables and reports.
@@ -50,10 +62,22 @@ impl<'r> Results<'r> {
         if self.on_stand_ins { default.join(STAND_IN_DIR) } else { default }
     }
 
+    /// Returns the title of a figure in these folders, with a note on stand-ins.
+    #[must_use]
+    pub fn figure_title(self, title: &str) -> String {
+        if self.on_stand_ins { format!("{title} (stand-in data)") } else { title.to_owned() }
+    }
+
     /// Returns the result table of an experiment.
     #[must_use]
     pub fn table(self, experiment: &str) -> PathBuf {
         self.dir().join(format!("{experiment}.csv"))
+    }
+
+    /// Returns the derived rows of a result table.
+    #[must_use]
+    pub fn derived(self, experiment: &str) -> PathBuf {
+        self.dir().join(format!("{experiment}.derived.csv"))
     }
 
     /// Returns the provenance record of a result table.

@@ -6,6 +6,7 @@
 //!   ──▶ cells                     [experiment]
 //!   ──▶ results/cells/…           [engine::store]
 //!   ──▶ results/<paper>/<name>.csv  [engine::results]
+//!   ──▶ ….derived.csv             [derive]
 //!   ──▶ figures, verdicts         [figures], [compare]
 //! ```
 //!
@@ -40,6 +41,7 @@ pub mod s1;
 pub mod s2;
 pub mod s3;
 pub mod s4;
+pub mod selection;
 pub mod statistics;
 pub mod strategies;
 pub mod streams;

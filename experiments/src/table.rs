@@ -2,7 +2,7 @@
 //!
 //! Every column is read as text, because the printed digits state the precision of a value.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use polars_core::prelude::*;
@@ -18,6 +18,9 @@ pub struct Table {
 
 /// The column with the file lines. No file has a column of this name.
 const LINE: &str = "line in the file";
+
+/// The column with the names of the files. No file has a column of this name.
+const FILE: &str = "name of the file";
 
 /// A summary of the rows of one point.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,9 +58,27 @@ impl Table {
             .iter()
             .map(|record| record.position().map_or(0, |position| position.line() as IdxSize))
             .collect();
-        let mut columns = vec![Column::new(LINE.into(), lines)];
+        let files = vec![name; records.len()];
+        let mut columns = vec![Column::new(LINE.into(), lines), Column::new(FILE.into(), files)];
         columns.extend(header.iter().enumerate().map(column));
         let frame = DataFrame::new_infer_height(columns).map_err(|error| malformed(&error))?;
+        Ok(Self { name: name.to_owned(), frame })
+    }
+
+    /// Creates a table without rows.
+    ///
+    /// # Errors
+    /// Returns an error if two columns have the same name.
+    pub fn without_rows<'c>(
+        name: &str,
+        columns: impl IntoIterator<Item = &'c str>,
+    ) -> Result<Self> {
+        let lines = Column::new(LINE.into(), Vec::<IdxSize>::new());
+        let columns =
+            columns.into_iter().map(|name| Column::new(name.into(), Vec::<String>::new()));
+        let frame = DataFrame::new_infer_height([lines].into_iter().chain(columns).collect());
+        let expected = "distinct columns";
+        let frame = frame.map_err(|error| Error::bug(name, expected, error))?;
         Ok(Self { name: name.to_owned(), frame })
     }
 
@@ -79,7 +100,13 @@ impl Table {
         self.len() == 0
     }
 
-    /// Returns the file line of a row; 0 if it is not from a file.
+    /// Returns the name of the file of a row, which is another one for a derived row.
+    #[must_use]
+    pub fn file(&self, row: usize) -> &str {
+        self.field(FILE, row)
+    }
+
+    /// Returns the file line of a row.
     #[must_use]
     pub fn line(&self, row: usize) -> usize {
         let lines = self.frame.column(LINE).and_then(|lines| lines.idx());
@@ -93,7 +120,7 @@ impl Table {
             .get_column_names()
             .into_iter()
             .map(PlSmallStr::as_str)
-            .filter(|name| *name != LINE)
+            .filter(|name| *name != LINE && *name != FILE)
             .collect()
     }
 
@@ -195,13 +222,29 @@ impl Table {
         Ok(Self { name: self.name.clone(), frame: renamed().map_err(|error| self.defect(&error))? })
     }
 
-    /// Returns the table with these columns; new columns are empty.
+    /// Returns whether a row has allowed values. Columns that the table lacks are ignored.
+    #[must_use]
+    pub fn selects(&self, filter: &BTreeMap<String, Vec<String>>, row: usize) -> bool {
+        let allows = |(column, allowed): (&String, &Vec<String>)| {
+            let is_absent = self.frame.column(column).is_err();
+            is_absent || allowed.iter().any(|value| value == self.field(column, row))
+        };
+        filter.iter().all(allows)
+    }
+
+    /// Returns the table followed by the rows of another.
+    ///
+    /// Columns of one table only are empty in the rows of the other.
     ///
     /// # Errors
     /// Returns an error only for a bug in this program.
-    pub fn with_columns(&self, names: &[&str]) -> Result<Self> {
-        let frame = self.framed_with(names).map_err(|error| self.defect(&error))?;
-        Ok(Self { name: self.name.clone(), frame })
+    pub fn followed_by(&self, other: &Self) -> Result<Self> {
+        let frame = || -> PolarsResult<DataFrame> {
+            let frame = self.framed_with(&other.columns())?;
+            let names: Vec<PlSmallStr> = frame.get_column_names().into_iter().cloned().collect();
+            frame.vstack(&other.framed_with(&self.columns())?.select(names)?)
+        };
+        Ok(Self { name: self.name.clone(), frame: frame().map_err(|error| self.defect(&error))? })
     }
 
     fn framed_with(&self, names: &[&str]) -> PolarsResult<DataFrame> {
@@ -212,39 +255,6 @@ impl Table {
             }
         }
         Ok(frame)
-    }
-
-    /// Returns the table with rows appended, each given as column → field.
-    ///
-    /// New columns are added; missing fields are empty. The new rows have no file line.
-    ///
-    /// # Errors
-    /// Returns an error if a column does not contain text, which is a bug in this program.
-    pub fn extended(&self, rows: &[BTreeMap<String, String>]) -> Result<Self> {
-        let frame = || -> PolarsResult<DataFrame> {
-            let names: BTreeSet<&str> =
-                rows.iter().flat_map(BTreeMap::keys).map(String::as_str).collect();
-            let frame = self.framed_with(&Vec::from_iter(names))?;
-            let field = |row: &BTreeMap<String, String>, name: &str| {
-                row.get(name).cloned().unwrap_or_default()
-            };
-            let more: Vec<Column> = frame
-                .get_column_names()
-                .into_iter()
-                .map(|name| match name.as_str() {
-                    LINE => Column::new(LINE.into(), vec![0 as IdxSize; rows.len()]),
-                    column => Column::new(
-                        name.clone(),
-                        rows.iter().map(|row| field(row, column)).collect::<Vec<_>>(),
-                    ),
-                })
-                .collect();
-            frame.vstack(&DataFrame::new_infer_height(more)?)
-        };
-        if rows.is_empty() {
-            return Ok(self.clone());
-        }
-        Ok(Self { name: self.name.clone(), frame: frame().map_err(|error| self.defect(&error))? })
     }
 
     /// Returns, for each row, the rows of `ours` with equal values in the columns `on` (a left

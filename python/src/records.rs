@@ -53,20 +53,6 @@ fn source_of((text, ways): Queries) -> Source {
     }
 }
 
-fn rule_of(name: &str) -> Result<Option<OutOfDomain>> {
-    match name {
-        "refuse" => Ok(None),
-        "drop" => Ok(Some(OutOfDomain::Drop)),
-        "clamp" => Ok(Some(OutOfDomain::Clamp)),
-        other => Err(Error::bad_input(
-            "out_of_domain",
-            "drop or clamp, and refuse for simulate",
-            format!("`{other}`"),
-            "leave it out for the default",
-        )),
-    }
-}
-
 /// `matmech plan`: the report as JSON.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "the arguments of the command")]
@@ -116,7 +102,7 @@ pub(crate) fn simulate(
         let (schema, _) = schema_of(schema).read()?;
         let source = source_of(queries);
         let (workload, _) = source.read(&schema)?;
-        let rule = rule_of(&out_of_domain)?;
+        let rule = OutOfDomain::of_name(&out_of_domain)?;
         let origin = source.origin();
         let task = Task {
             mechanism: mechanism.as_ref(),
@@ -194,14 +180,10 @@ pub(crate) fn release(
     };
     let budget = budget_of(budget);
     let prepared = || -> Result<_> {
-        let rule = rule_of(&out_of_domain)?;
         Ok((
             budget.release_rho(rest)?,
             unit_of(&neighbours, unit_rows)?,
-            rule.ok_or_else(|| {
-                let remedy = "check the table with `matmech check-data` first";
-                Error::bad_input("out_of_domain", "drop or clamp", "`refuse`", remedy)
-            })?,
+            OutOfDomain::of_name_for_private(&out_of_domain)?,
             synthetic.as_deref().map(str::parse).transpose()?,
         ))
     };
@@ -287,7 +269,7 @@ pub(crate) fn check_data(
     let data = table::data_of(py, records)?;
     let check = || {
         let (schema, _) = schema_of(schema).read()?;
-        let rule = rule_of(out_of_domain)?.unwrap_or(OutOfDomain::Drop);
+        let rule = OutOfDomain::of_name(out_of_domain)?.unwrap_or(OutOfDomain::Drop);
         let person = person.map(|column| PersonLimit { column, rows });
         json(&check_table(&table::required(data)?, &schema, rule, person)?)
     };

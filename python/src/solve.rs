@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use matmech::strategy::{
-    Objective, Optimal, OptimalOptions, OptimumDual, Participation, Problem, Request,
-    StrategyFactor,
+    DualWeights, Objective, Optimal, OptimalOptions, Participation, Problem, Request,
+    StrategyFactor, weights_over_cells,
 };
 use matmech::{Error, Result};
 use matmech_app::certify::certify as certify_strategy;
@@ -37,7 +37,7 @@ pub(crate) fn json(report: &impl Serialize) -> Result<String> {
 #[derive(Debug)]
 pub(crate) struct Matrices {
     factors: Vec<StrategyFactor>,
-    dual: Option<OptimumDual>,
+    dual: Option<DualWeights>,
 }
 
 #[pymethods]
@@ -54,15 +54,16 @@ impl Matrices {
         let weights = PyDict::new(py);
         match &self.dual {
             None => return Ok(None),
-            Some(OptimumDual::Cells(dual)) => {
-                let cells = dual.over_cells().map_err(|error| errors::exception(py, &error))?;
+            Some(DualWeights::Cells(factors)) => {
+                let cells =
+                    weights_over_cells(factors).map_err(|error| errors::exception(py, &error))?;
                 return Ok(Some(cells.into_pyarray(py).into_any()));
             }
-            Some(OptimumDual::Problem(dual)) => {
-                weights.set_item("step_weights", dual.step_weights.clone().into_pyarray(py))?;
-                weights.set_item("query_weights", dual.query_weights.clone().into_pyarray(py))?;
+            Some(DualWeights::Dense { queries, steps }) => {
+                weights.set_item("step_weights", steps.clone().into_pyarray(py))?;
+                weights.set_item("query_weights", queries.clone().into_pyarray(py))?;
             }
-            Some(OptimumDual::Steps { queries, steps }) => {
+            Some(DualWeights::Diagonal { queries, steps }) => {
                 weights.set_item("step_weights", steps.clone().into_pyarray(py))?;
                 weights.set_item("query_weights", queries.clone().into_pyarray(py))?;
             }

@@ -37,7 +37,7 @@ impl Persons {
     /// Counts the identifiers of records, in order, and does not keep those beyond the limit.
     pub(super) fn admit_all(&mut self, identifiers: &Values<'_>, kept: &mut [bool]) {
         let mut kept = kept.iter_mut();
-        identifiers.for_each(|identifier| {
+        identifiers.for_each(|identifier: Value<'_>| {
             let is_admitted = self.admit(identifier);
             if let Some(kept) = kept.next() {
                 *kept &= is_admitted;

@@ -37,18 +37,19 @@ impl OpenTable {
         let mut count = 0usize;
         let mut coded = Vec::new();
         while let Some(batch) = self.next_batch().map_err(|error| error.unquoted(&origin))? {
-            let outside = coder.code(&batch, &mut coded);
-            let mut kept: Vec<bool> = outside.iter().map(|outside| !outside).collect();
+            let mut kept = coder.code(&batch, &mut coded);
             if let (Some(persons), Some(identifiers)) =
                 (&mut persons, batch.columns.get(table.len()))
             {
                 // Records outside the schema count as records of their person.
                 persons.admit_all(identifiers, &mut kept);
             }
-            count += kept.iter().filter(|kept| **kept).count();
+            let kept_count = kept.iter().filter(|kept| **kept).count();
+            let kept = (kept_count < batch.rows).then_some(kept.as_slice());
+            count += kept_count;
             for (column, coded) in table.iter_mut().zip(&coded) {
                 if let Some(column) = column {
-                    column.extend(&coded.cells, &kept);
+                    column.extend(&coded.cells, kept);
                 }
             }
             if count > u32::MAX as usize {

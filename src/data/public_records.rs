@@ -76,8 +76,8 @@ impl OpenTable {
         let (mut read, mut dropped, mut clamped) = (0, 0, 0);
         let mut coded = Vec::new();
         while let Some(batch) = self.next_batch().map_err(|error| error.at_its_line(&origin))? {
-            let outside = coder.code(&batch, &mut coded);
-            if let (None, Some(row)) = (rule, outside.iter().position(|outside| *outside)) {
+            let inside = coder.code(&batch, &mut coded);
+            if let (None, Some(row)) = (rule, inside.iter().position(|inside| !inside)) {
                 let is_outside = |coded: &CodedValues| coded.outcomes[row] == Outcome::Outside;
                 let position = coded.iter().position(is_outside).unwrap_or_default();
                 let column = fields[position];
@@ -97,15 +97,14 @@ impl OpenTable {
                         .into(),
                 });
             }
-            let kept: Vec<bool> = outside.iter().map(|outside| !outside).collect();
             read += batch.rows;
-            dropped += outside.iter().filter(|outside| **outside).count();
+            dropped += inside.iter().filter(|inside| !**inside).count();
             for (column, coded) in table.iter_mut().zip(&coded) {
-                let outcomes = coded.outcomes.iter().zip(&kept);
+                let outcomes = coded.outcomes.iter().zip(&inside);
                 clamped += outcomes
-                    .filter(|(outcome, kept)| **kept && **outcome == Outcome::Clamped)
+                    .filter(|(outcome, inside)| **inside && **outcome == Outcome::Clamped)
                     .count();
-                column.extend(&coded.cells, &kept);
+                column.extend(&coded.cells, Some(&inside));
             }
         }
         if read == dropped {

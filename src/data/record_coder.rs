@@ -1,8 +1,8 @@
 //! Coding of the values of records to cell numbers, independently of all other records.
 
 use super::out_of_domain::OutOfDomain;
-use super::table::{Batch, Values};
-use crate::schema::{Coded, Coder, Schema};
+use super::table::{Batch, EachValue, Values};
+use crate::schema::{Coded, Coder, Schema, Value};
 
 /// The coders of all attributes of a schema.
 #[derive(Debug)]
@@ -33,14 +33,6 @@ pub(super) struct CodedValues {
     pub outcomes: Vec<Outcome>,
 }
 
-impl CodedValues {
-    #[inline(always)]
-    fn push(&mut self, (cell, outcome): (u32, Outcome)) {
-        self.cells.push(cell);
-        self.outcomes.push(outcome);
-    }
-}
-
 impl<'a> RecordCoder<'a> {
     /// Returns a coder for the attributes of a schema.
     pub(super) fn new(schema: &'a Schema, rule: OutOfDomain) -> Self {
@@ -49,43 +41,81 @@ impl<'a> RecordCoder<'a> {
     }
 
     /// Codes the columns of a batch, which are in the order of the schema. Returns whether every
-    /// record is outside the schema.
+    /// record is inside the schema.
     pub(super) fn code(&self, batch: &Batch<'_>, coded: &mut Vec<CodedValues>) -> Vec<bool> {
         coded.resize_with(self.attributes.len(), CodedValues::default);
-        let mut outside = vec![false; batch.rows];
+        let mut inside = vec![true; batch.rows];
         for (position, (values, coded)) in batch.columns.iter().zip(coded).enumerate() {
-            coded.cells.clear();
-            coded.outcomes.clear();
+            coded.cells.resize(batch.rows, 0);
+            coded.outcomes.resize(batch.rows, Outcome::Outside);
             self.code_column(position, values, coded);
-            for (outside, outcome) in outside.iter_mut().zip(&coded.outcomes) {
-                *outside |= *outcome == Outcome::Outside;
+            for (inside, outcome) in inside.iter_mut().zip(&coded.outcomes) {
+                *inside &= *outcome != Outcome::Outside;
             }
         }
-        outside
+        inside
     }
 
     fn code_column(&self, position: usize, values: &Values<'_>, coded: &mut CodedValues) {
         let (coder, other) = &self.attributes[position];
-        let (rule, other) = (self.rule, *other);
-        let resolve = |coded: Coded| match (coded, rule, other) {
-            (Coded::Cell(cell), ..) => (cell, Outcome::Cell),
-            (Coded::Nearest(cell), OutOfDomain::Clamp, _) => (cell, Outcome::Clamped),
-            (_, _, Some(cell)) => (cell, Outcome::Other),
-            (_, _, None) => (0, Outcome::Outside),
-        };
+        let rule = Rule { coder, clamps: self.rule == OutOfDomain::Clamp, other: *other };
+        let next = coded.cells.iter_mut().zip(&mut coded.outcomes);
         let Some((distinct, indices)) = values.dictionary() else {
-            return values.for_each(|value| coded.push(resolve(coder.code(value))));
+            return values.for_each(Writer { rule, next });
         };
-        let mut cells = Vec::new();
-        distinct.for_each(|value| cells.push(resolve(coder.code(value))));
-        let missing = resolve(Coded::Outside);
-        for index in indices {
-            coded.push(index.and_then(|index| cells.get(index).copied()).unwrap_or(missing));
+        let mut found = CodedValues::default();
+        distinct.for_each(|value: Value<'_>| {
+            let (cell, outcome) = rule.code(value);
+            found.cells.push(cell);
+            found.outcomes.push(outcome);
+        });
+        let missing = rule.code(Value::Missing);
+        for ((cell, outcome), index) in next.zip(indices) {
+            let of = |index: usize| Some((*found.cells.get(index)?, *found.outcomes.get(index)?));
+            (*cell, *outcome) = index.and_then(of).unwrap_or(missing);
         }
     }
 
     /// Describes the valid values of an attribute.
     pub(super) fn allowed(&self, position: usize) -> String {
         self.attributes[position].0.allowed()
+    }
+}
+
+/// The coding of one attribute, with the rule for values outside the schema.
+#[derive(Clone, Copy)]
+struct Rule<'a> {
+    coder: &'a Coder<'a>,
+    clamps: bool,
+    /// The cell of other values.
+    other: Option<u32>,
+}
+
+impl Rule<'_> {
+    #[inline(always)]
+    fn code(&self, value: Value<'_>) -> (u32, Outcome) {
+        match self.coder.code(value) {
+            Coded::Cell(cell) => (cell, Outcome::Cell),
+            Coded::Nearest(cell) if self.clamps => (cell, Outcome::Clamped),
+            _ => match self.other {
+                Some(cell) => (cell, Outcome::Other),
+                None => (0, Outcome::Outside),
+            },
+        }
+    }
+}
+
+/// Writes the cell of every value.
+struct Writer<'a, I> {
+    rule: Rule<'a>,
+    next: I,
+}
+
+impl<'a, I: Iterator<Item = (&'a mut u32, &'a mut Outcome)>> EachValue for Writer<'_, I> {
+    #[inline(always)]
+    fn take(&mut self, value: Value<'_>) {
+        if let Some((cell, outcome)) = self.next.next() {
+            (*cell, *outcome) = self.rule.code(value);
+        }
     }
 }

@@ -43,7 +43,6 @@ mod mechanism_trait;
 mod planned;
 mod planned_queries;
 mod registry;
-mod run_report;
 mod staged;
 
 pub use aim_grem::{AimGrem, UnmeasuredResiduals};
@@ -54,11 +53,10 @@ pub use conditional_residual_planner::{Allocation, MIN_SHARE, allocate};
 pub use marginal_errors::MarginalErrors;
 pub use marginal_workload::marginals_of;
 pub use matrix_mechanism::{answer, estimate_cells};
-pub use mechanism_trait::Mechanism;
+pub use mechanism_trait::{ExpectedErrors, Mechanism, RunReport};
 pub use planned::PlannedResiduals;
 pub use planned_queries::{QuerySmasherMechanism, run_plan};
 pub use registry::{by_name, listing, mechanisms, with_flags};
-pub use run_report::{ExpectedErrors, RunReport};
 pub use staged::Staged;
 pub(crate) use staged::{Answers, StageAnswers, StagedEstimates, Stages, sets_of};
 

@@ -1,22 +1,11 @@
 //! Minimisation of a smooth function of product measures.
-//!
-//! Limited-memory BFGS with the line search of Moré and Thuente.
 
 use std::cell::RefCell;
-
-use argmin::core::{CostFunction, Executor, Gradient, State, TerminationReason};
-use argmin::solver::linesearch::MoreThuenteLineSearch;
-use argmin::solver::quasinewton::LBFGS;
 
 use crate::error::{Error, Result};
 use crate::residual::{Measure, ReferenceMeasure};
 use crate::strategy::Status;
-
-/// The number of pairs of steps and gradient changes that approximate the curvature.
-const MEMORY: usize = 10;
-
-/// The largest change of a coordinate in the first step.
-const FIRST_STEP: f64 = 0.5;
+use matmech_linalg::{QuasiNewton, SmoothFunction};
 
 /// Stopping criteria.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,120 +36,65 @@ type Function<'f> = dyn FnMut(&[f64]) -> Result<(f64, Vec<f64>)> + 'f;
 
 /// Minimises a positive function from a starting point.
 ///
-/// One evaluation gives value and gradient.
+/// One evaluation gives value and gradient. The search has converged if the norm of the gradient or
+/// the decrease of a step is below the tolerance times the first value.
 ///
 /// # Errors
-/// Errors of the function and of the optimiser.
+/// Errors of the function.
 pub(super) fn minimise(
     function: &mut Function<'_>,
     start: Vec<f64>,
     limits: &Limits,
 ) -> Result<Minimum> {
-    let (value, gradient) = function(&start)?;
-    let steepest = gradient.iter().fold(0.0f64, |top, g| top.max(g.abs()));
-    let mut best = Minimum { x: start.clone(), value, status: Status::Converged, evaluations: 1 };
-    if start.is_empty() || steepest <= limits.tolerance * value {
-        return Ok(best);
-    }
-    // The first direction is the negative gradient. Scaled, its largest entry is the first step.
-    let scale = FIRST_STEP / steepest;
-    let seen = Seen {
-        function,
-        scale,
-        last: (start.clone(), value, gradient),
-        best,
-        failed: None,
-        limits: *limits,
-    };
-    let problem = ArgminProblem(RefCell::new(seen));
-    let failed = |e: argmin::core::Error| {
-        Error::bug("search for a reference measure", "an answer of the optimiser", e)
-    };
-    let line_search = MoreThuenteLineSearch::new().with_c(1e-4, 0.9).map_err(failed)?;
-    let solver = LBFGS::new(line_search, MEMORY)
-        .with_tolerance_grad(limits.tolerance * value * scale)
-        .and_then(|solver| solver.with_tolerance_cost(limits.tolerance * value * scale))
-        .map_err(failed)?;
-    let run = Executor::new(&problem, solver)
-        .configure(|state| state.param(start).max_iters(limits.steps as u64))
-        .timer(false)
-        .run();
-    let reason =
-        run.as_ref().ok().and_then(|result| result.state().get_termination_reason().cloned());
-    drop(run);
-    let seen = problem.0.into_inner();
-    if let Some(error) = seen.failed {
-        return Err(error);
-    }
-    best = seen.best;
-    best.status = match reason {
-        Some(TerminationReason::SolverConverged) => Status::Converged,
-        Some(TerminationReason::MaxItersReached) => Status::IterationLimit,
-        _ if best.evaluations >= limits.evaluations => Status::IterationLimit,
-        // The line search found no lower point: it reached rounding or the solvers' tolerance.
-        _ => Status::Stalled,
-    };
-    Ok(best)
-}
-
-/// The function with its last and its best evaluation.
-struct Seen<'f, 'g> {
-    function: &'f mut Function<'g>,
-    scale: f64,
-    last: (Vec<f64>, f64, Vec<f64>),
-    best: Minimum,
-    failed: Option<Error>,
-    limits: Limits,
-}
-
-struct ArgminProblem<'f, 'g>(RefCell<Seen<'f, 'g>>);
-
-impl Seen<'_, '_> {
-    fn evaluate(&mut self, x: &[f64]) -> std::result::Result<(), argmin::core::Error> {
-        if self.last.0 == x {
-            return Ok(());
+    let counted = Counted { limit: limits.evaluations, state: RefCell::new((function, 0)) };
+    let variables = start.len();
+    let mut search = QuasiNewton::from(&counted, start, variables)?;
+    let smallest = limits.tolerance * search.value;
+    let mut status = Status::IterationLimit;
+    for _ in 0..limits.steps {
+        let slope = search.gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
+        let decrease = if slope < smallest { Some(0.0) } else { search.step(&counted)? };
+        match decrease {
+            Some(decrease) if decrease < smallest => status = Status::Converged,
+            Some(_) => continue,
+            // The line search found no lower point: it reached rounding or the solvers' tolerance.
+            None if counted.evaluations() < limits.evaluations => status = Status::Stalled,
+            None => {}
         }
-        if self.best.evaluations >= self.limits.evaluations {
-            return Err(argmin::core::Error::msg("the maximum number of evaluations is reached"));
-        }
-        match (self.function)(x) {
-            Ok((value, gradient)) => {
-                self.best.evaluations += 1;
-                if value < self.best.value {
-                    (self.best.value, self.best.x) = (value, x.to_vec());
-                }
-                self.last = (x.to_vec(), value, gradient);
-                Ok(())
-            }
-            Err(error) => {
-                let message = error.to_string();
-                self.failed = Some(error);
-                Err(argmin::core::Error::msg(message))
-            }
-        }
+        break;
+    }
+    let evaluations = counted.evaluations();
+    Ok(Minimum { x: search.x, value: search.value, status, evaluations })
+}
+
+/// A function with the number of its evaluations.
+struct Counted<'f, 'g> {
+    limit: usize,
+    state: RefCell<(&'f mut Function<'g>, usize)>,
+}
+
+impl Counted<'_, '_> {
+    fn evaluations(&self) -> usize {
+        self.state.borrow().1
     }
 }
 
-impl CostFunction for &ArgminProblem<'_, '_> {
-    type Param = Vec<f64>;
-    type Output = f64;
+impl SmoothFunction for Counted<'_, '_> {
+    type Error = Error;
 
-    fn cost(&self, x: &Vec<f64>) -> std::result::Result<f64, argmin::core::Error> {
-        let mut seen = self.0.borrow_mut();
-        seen.evaluate(x)?;
-        Ok(seen.last.1 * seen.scale)
-    }
-}
+    const MEMORY: usize = 10;
 
-impl Gradient for &ArgminProblem<'_, '_> {
-    type Param = Vec<f64>;
-    type Gradient = Vec<f64>;
+    const FIRST_STEP: f64 = 0.5;
 
-    fn gradient(&self, x: &Vec<f64>) -> std::result::Result<Vec<f64>, argmin::core::Error> {
-        let mut seen = self.0.borrow_mut();
-        seen.evaluate(x)?;
-        let scale = seen.scale;
-        Ok(seen.last.2.iter().map(|g| g * scale).collect())
+    /// Returns an infinite value beyond the maximum number of evaluations.
+    fn evaluate(&self, x: &[f64]) -> Result<(f64, Vec<f64>)> {
+        let (function, evaluations) = &mut *self.state.borrow_mut();
+        if *evaluations >= self.limit {
+            return Ok((f64::INFINITY, Vec::new()));
+        }
+        let found = function(x)?;
+        *evaluations += 1;
+        Ok(found)
     }
 }
 

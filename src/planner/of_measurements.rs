@@ -292,6 +292,12 @@ fn has_factor_per_attribute(planned: &PlannedMeasurement) -> bool {
         if factors.iter().all(|factor| factor.shape().len() == 1))
 }
 
+/// The defect of a strategy that answers more than residual queries.
+const NOT_RESIDUAL: &str = "one that does not annihilate the measure";
+
+/// The defect of a strategy that answers too few residual queries.
+const TOO_SMALL: &str = "one that does not determine all residual queries";
+
 /// Returns why a strategy is not one of its residual subspace, if so.
 ///
 /// Its factors must annihilate the measure along every axis, and have the residual queries in their
@@ -300,44 +306,67 @@ fn defect(
     planned: &PlannedMeasurement,
     measure: &ReferenceMeasure,
 ) -> Result<Option<&'static str>> {
-    const NOT_RESIDUAL: &str = "one that does not annihilate the measure";
-    const TOO_SMALL: &str = "one that does not determine all residual queries";
     let factors = match planned.strategy.as_ref() {
         SubspaceStrategy::Kronecker(factors) => factors,
         SubspaceStrategy::Fourier { shape, spectrum } => {
-            let (others, residual): (Vec<_>, Vec<_>) = (spectrum.iter().enumerate())
-                .partition(|(frequency, _)| coordinates(shape, *frequency).contains(&0));
-            let is_residual = measure.is_uniform() && others.iter().all(|(_, x)| **x == 0.0);
-            let measured = residual.iter().filter(|(_, x)| **x > 0.0).count();
-            let rank: usize = shape.iter().map(|n| n - 1).product();
-            let cells: usize = shape.iter().product();
-            let is_whole = spectrum.len() == cells && measured == rank;
-            let defect = if is_residual { TOO_SMALL } else { NOT_RESIDUAL };
-            return Ok((!is_residual || !is_whole).then_some(defect));
+            return Ok(defect_of_spectrum(shape, spectrum, measure));
         }
     };
     let mut measures = measure.of(planned.attributes).into_iter();
     for factor in factors {
         let measures: Vec<Measure> = measures.by_ref().take(factor.shape().len()).collect();
-        let centred = |rows: &Array2<f64>| {
-            let mut centred = rows.as_standard_layout().into_owned();
-            for mut row in centred.rows_mut() {
-                let mut values = row.to_vec();
-                centre_for(factor.shape(), &mut values, &measures);
-                row.assign(&ArrayView1::from(&values));
-            }
-            centred
-        };
-        let gram = factor.gram()?;
-        let top = gram.diag().iter().copied().fold(0.0, f64::max);
-        if (centred(&gram) - gram.as_ref()).iter().any(|x| x.abs() > ROUNDING * top) {
-            return Ok(Some(NOT_RESIDUAL));
-        }
-        let residual_queries = linalg::gram_of(centred(&Array2::eye(factor.cells())).view());
-        let quotient = linalg::trace_of_quotient(residual_queries.view(), gram.view())?;
-        if matches!(quotient, Quotient::Outside { .. }) {
-            return Ok(Some(TOO_SMALL));
+        let defect = defect_of_factor(factor, &measures)?;
+        if defect.is_some() {
+            return Ok(defect);
         }
     }
     Ok(None)
+}
+
+/// Returns the defect of a strategy of weighted frequencies.
+///
+/// The residual frequencies have no zero coordinate. For the uniform measure, exactly those have
+/// positive weights.
+fn defect_of_spectrum(
+    shape: &[usize],
+    spectrum: &[f64],
+    measure: &ReferenceMeasure,
+) -> Option<&'static str> {
+    let (others, residual): (Vec<_>, Vec<_>) = (spectrum.iter().enumerate())
+        .partition(|(frequency, _)| coordinates(shape, *frequency).contains(&0));
+    if !measure.is_uniform() || others.iter().any(|(_, x)| **x != 0.0) {
+        return Some(NOT_RESIDUAL);
+    }
+    let measured = residual.iter().filter(|(_, x)| **x > 0.0).count();
+    let rank: usize = shape.iter().map(|n| n - 1).product();
+    let cells: usize = shape.iter().product();
+    (spectrum.len() != cells || measured != rank).then_some(TOO_SMALL)
+}
+
+/// Returns the defect of a Kronecker factor with Gram matrix V.
+///
+/// With P the projection that the measures define, V is residual if `V P = V`, and whole if the row
+/// space of P is in that of V.
+fn defect_of_factor(factor: &StrategyFactor, measures: &[Measure]) -> Result<Option<&'static str>> {
+    let gram = factor.gram()?;
+    let top = gram.diag().iter().copied().fold(0.0, f64::max);
+    let moved = centred(&gram, factor.shape(), measures) - gram.as_ref();
+    if moved.iter().any(|x| x.abs() > ROUNDING * top) {
+        return Ok(Some(NOT_RESIDUAL));
+    }
+    let residual_queries = centred(&Array2::eye(factor.cells()), factor.shape(), measures);
+    let residual_gram = linalg::gram_of(residual_queries.view());
+    let quotient = linalg::trace_of_quotient(residual_gram.view(), gram.view())?;
+    Ok(matches!(quotient, Quotient::Outside { .. }).then_some(TOO_SMALL))
+}
+
+/// Returns rows over a box, centred along every axis by its measure.
+fn centred(rows: &Array2<f64>, shape: &[usize], measures: &[Measure]) -> Array2<f64> {
+    let mut centred = rows.as_standard_layout().into_owned();
+    for mut row in centred.rows_mut() {
+        let mut values = row.to_vec();
+        centre_for(shape, &mut values, measures);
+        row.assign(&ArrayView1::from(&values));
+    }
+    centred
 }

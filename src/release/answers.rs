@@ -10,20 +10,12 @@ use super::statement::decimals_of;
 use crate::error::{Error, Result};
 use crate::workload::{GroupQueries, GroupedWorkload, QueryGroup};
 
-/// The columns of `answers.csv`.
-const COLUMNS: [&str; 11] = [
-    "attributes",
-    "family",
-    "query",
-    "cells",
-    "estimate",
-    "standard_error",
-    "low_95",
-    "high_95",
-    "low_95_all",
-    "high_95_all",
-    "weight",
-];
+/// The columns of every table of answers, which say what the query of a row is.
+const QUERY_COLUMNS: [&str; 4] = ["attributes", "family", "query", "cells"];
+
+/// The other columns of `answers.csv`.
+const COLUMNS: [&str; 7] =
+    ["estimate", "standard_error", "low_95", "high_95", "low_95_all", "high_95_all", "weight"];
 
 /// The answer to a query.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -61,13 +53,9 @@ pub fn write(
 ) -> Result<()> {
     estimates.check_answers(workload)?;
     let reach = Reach::of(workload.count().as_f64());
-    let schema = workload.schema();
-    table(path, &COLUMNS, workload, progress, &mut |out, group| {
-        let (attributes, words) =
-            (schema.names(group.attributes()), QueryWords::of(schema, group)?);
+    table(path, &COLUMNS, workload, progress, &mut |group, write_row| {
         for (query, answer) in of_group(estimates, group)?.into_iter().enumerate() {
             let Answer { estimate, standard_error } = answer;
-            let (text, cells) = words.of_query(query);
             let (single, all) =
                 (reach.single * standard_error, reach.simultaneous * standard_error);
             let exact = if standard_error == 0.0 { estimate } else { standard_error };
@@ -85,12 +73,8 @@ pub fn write(
             let numbers = [estimate, standard_error].into_iter().chain(intervals);
             let numbers: Vec<String> = numbers.map(|x| format!("{x:.decimals$}")).collect();
             let weight = (group.weight() * weight_of(group, query)).to_string();
-            let fixed = [attributes.as_str(), group.family(), &text, &cells];
-            let fields = fixed
-                .into_iter()
-                .chain(numbers.iter().map(String::as_str))
-                .chain([weight.as_str()]);
-            out.write_record(fields).map_err(|e| failed(path, e))?;
+            let fields: Vec<&str> = numbers.iter().chain([&weight]).map(String::as_str).collect();
+            write_row(&fields)?;
         }
         Ok(())
     })
@@ -106,38 +90,42 @@ pub(super) fn write_adjusted(
     progress: &mut dyn FnMut(usize),
     answers: &mut dyn FnMut(&QueryGroup) -> Result<Vec<f64>>,
 ) -> Result<()> {
-    let schema = workload.schema();
-    let columns =
-        ["attributes", "family", "query", "cells", "adjusted_standard_errors_do_not_apply"];
-    table(path, &columns, workload, progress, &mut |out, group| {
-        let (attributes, words) =
-            (schema.names(group.attributes()), QueryWords::of(schema, group)?);
-        for (query, answer) in answers(group)?.into_iter().enumerate() {
-            let (text, cells) = words.of_query(query);
-            let fields = [attributes.as_str(), group.family(), &text, &cells, &answer.to_string()];
-            out.write_record(fields).map_err(|e| failed(path, e))?;
-        }
-        Ok(())
+    let columns = ["adjusted_standard_errors_do_not_apply"];
+    table(path, &columns, workload, progress, &mut |group, write_row| {
+        answers(group)?.into_iter().try_for_each(|answer| write_row(&[&answer.to_string()]))
     })
 }
 
-pub(super) type Table = csv::Writer<File>;
+/// Writes the other fields of the next query's row.
+pub(super) type WriteRow<'a> = &'a mut dyn FnMut(&[&str]) -> Result<()>;
 
-/// Writes a CSV file, one group of queries at a time, and syncs it to the disk.
+/// Writes a table of answers, one group of queries at a time, and syncs it to the disk.
+///
+/// Every row starts with what its query is; `rows` writes the other `columns` of a group's queries,
+/// in order.
 pub(super) fn table(
     path: &Path,
     columns: &[&str],
     workload: &GroupedWorkload,
     progress: &mut dyn FnMut(usize),
-    rows: &mut dyn FnMut(&mut Table, &QueryGroup) -> Result<()>,
+    rows: &mut dyn FnMut(&QueryGroup, WriteRow<'_>) -> Result<()>,
 ) -> Result<()> {
+    let schema = workload.schema();
+    let failed = |e| Error::csv(path, e, REMEDY);
     let io = |e| Error::io(path, "writing", e, REMEDY);
     let mut out = csv::WriterBuilder::new()
         .buffer_capacity(1 << 20)
         .from_writer(File::create(path).map_err(io)?);
-    out.write_record(columns).map_err(|e| failed(path, e))?;
+    out.write_record(QUERY_COLUMNS.iter().chain(columns)).map_err(failed)?;
     for (index, group) in workload.groups().iter().enumerate() {
-        rows(&mut out, group)?;
+        let attributes = schema.names(group.attributes());
+        let words = QueryWords::of(schema, group)?;
+        let mut queries = 0..;
+        rows(group, &mut |fields| {
+            let (text, cells) = words.of_query(queries.next().unwrap_or_default());
+            let query = [attributes.as_str(), group.family(), &text, &cells];
+            out.write_record(query.iter().chain(fields)).map_err(failed)
+        })?;
         progress(index + 1);
     }
     out.flush().map_err(io)?;
@@ -146,10 +134,6 @@ pub(super) fn table(
 
 const REMEDY: &str = "free disk space; the measurements are kept, and `matmech answer` writes the \
                       answers again at no cost";
-
-pub(super) fn failed(path: &Path, error: csv::Error) -> Error {
-    Error::csv(path, error, REMEDY)
-}
 
 fn weight_of(group: &QueryGroup, query: usize) -> f64 {
     match group.queries() {

@@ -46,11 +46,14 @@ mod statement;
 pub use estimates::Estimates;
 pub use integer_plan::{IntegerMeasurement, IntegerPlan};
 pub use ledger::{Balance, Ledger, LockWait, Reservation};
-pub use measurements::{Inputs, Measurements, Sources};
+pub use measurements::{Header, Inputs, Measurements, Sources};
 pub use reach::Reach;
 pub use rounding::Precision;
 pub use run::run;
-pub use statement::{Statement, Terms, at_most, decimals_of, in_digits, shortest};
+pub use statement::{
+    PlanSections, ReleaseStatement, Sections, Statement, Terms, at_most, decimals_of, in_digits,
+    shortest,
+};
 
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::estimation::graphical_model::check_attributes;
 use crate::estimation::soft_ipf::SoftIpf;
 use crate::release::document::{Line, code, strong, text};
+use crate::release::staged::BoundSummary;
 use crate::release::statement::at_most;
 use crate::schema::Schema;
 use crate::workload::{GroupedWorkload, QueryGroup};
@@ -113,13 +114,9 @@ pub struct RecordErrors {
     pub marginals: usize,
     /// The mean L1 distance of the records' marginals to the published ones, rounded up.
     pub mean_distance: f64,
-    /// 95 % upper bounds of the mean L1 error of the records' marginals: in records, and per record
-    /// of the table.
-    pub mean_error_bound_95: f64,
-    /// As above, per record of the table; absent if the number of records may be 0.
-    pub mean_error_bound_95_per_record: Option<f64>,
-    /// The largest of the bounds that hold for all marginals together at 95 %.
-    pub largest_error_bound_95_of_all: f64,
+    /// The bounds of the records' marginals.
+    #[serde(flatten)]
+    pub bounds: BoundSummary,
 }
 
 impl SyntheticRecords {
@@ -159,7 +156,7 @@ impl SyntheticRecords {
         line.extend([text(match &self.errors {
             None => "There is no certificate of their errors.".to_owned(),
             Some(errors) => {
-                let per_record = match errors.mean_error_bound_95_per_record {
+                let per_record = match errors.bounds.mean_error_bound_95_per_record {
                     Some(bound) => format!(", {} per record of the table", at_most(bound, 6)),
                     None => String::new(),
                 };
@@ -170,9 +167,9 @@ impl SyntheticRecords {
                      together (95 %). These are the bounds of the published marginals plus the \
                      exact distances to them, on average {} records.",
                     self.count,
-                    at_most(errors.mean_error_bound_95, 6),
+                    at_most(errors.bounds.mean_error_bound_95, 6),
                     errors.marginals,
-                    at_most(errors.largest_error_bound_95_of_all, 6),
+                    at_most(errors.bounds.largest_error_bound_95_of_all, 6),
                     at_most(errors.mean_distance, 6),
                 )
             }

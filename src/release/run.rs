@@ -2,14 +2,14 @@
 
 use super::integer_plan::{IntegerMeasurement, IntegerPlan};
 use super::ledger::Reservation;
-use super::measurements::{Measurements, Sources};
+use super::measurements::{Header, Measurements, Sources};
 use super::statement::Statement;
 use crate::access::ReleaseNoise;
 use crate::access::{IntegerQuestion, ReleaseTable};
 use crate::data::{OpenTable, OutOfDomain, Records};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
-use crate::privacy::ExactRho;
+use crate::privacy::{ExactRho, PrivacyUnit};
 
 /// Reads the records and measures the plan, paid by a reservation that is in the ledger on disk.
 ///
@@ -24,7 +24,7 @@ pub fn run(
     rule: OutOfDomain,
     reservation: &Reservation,
 ) -> Result<Measurements> {
-    check(plan, reservation)?;
+    check_plan(plan, reservation)?;
     check_persons(&data, reservation)?;
     let measured = plan
         .measurements()
@@ -34,15 +34,20 @@ pub fn run(
     measure(plan, statement, sources, &records, reservation, ReleaseNoise::new())
 }
 
-fn check(plan: &IntegerPlan, reservation: &Reservation) -> Result<()> {
-    let is_enough = ExactRho::of_rounded_down(reservation.rho()).minus(plan.cost()).is_some();
-    if is_enough && plan.unit() == reservation.unit() {
+fn check_plan(plan: &IntegerPlan, reservation: &Reservation) -> Result<()> {
+    check(plan.cost(), plan.unit(), reservation)
+}
+
+/// Refuses a plan that costs more than was reserved, or is for another privacy unit.
+pub(super) fn check(cost: &ExactRho, unit: PrivacyUnit, reservation: &Reservation) -> Result<()> {
+    let is_enough = ExactRho::of_rounded_down(reservation.rho()).minus(cost).is_some();
+    if is_enough && unit == reservation.unit() {
         return Ok(());
     }
     Err(Error::bug(
         "release",
         format!("a plan of at most {} that protects {}", reservation.rho(), reservation.unit()),
-        format!("{} and {}", plan.cost().to_f64_rounded_up(), plan.unit()),
+        format!("{} and {unit}", cost.to_f64_rounded_up()),
     ))
 }
 
@@ -68,8 +73,8 @@ pub(super) fn measure(
     reservation: &Reservation,
     noise: ReleaseNoise,
 ) -> Result<Measurements> {
-    check(plan, reservation)?;
-    let mut table = ReleaseTable::open(records, reservation.rho(), reservation.unit(), noise)?;
+    check_plan(plan, reservation)?;
+    let mut table = ReleaseTable::open(records, reservation.rho(), reservation.unit(), noise);
     let questions: Vec<IntegerQuestion<'_>> =
         plan.measurements().iter().map(IntegerMeasurement::question).collect();
     let answers = table.answer(&questions)?;
@@ -82,10 +87,7 @@ pub(super) fn measure(
         ));
     }
     Ok(Measurements {
-        schema: plan.plan().schema().clone(),
-        schema_text: sources.schema.to_owned(),
-        inputs: sources.inputs.clone(),
-        statement,
+        header: Header::new(plan.plan().schema(), statement, sources),
         weights: plan.weights().to_vec(),
         unit: plan.unit(),
         list: plan.measurements().iter().cloned().zip(answers).collect(),

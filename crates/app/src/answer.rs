@@ -4,15 +4,14 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::release::check_count;
-use super::steps::{Steps, with_parts};
+use super::release::{Outputs, check_count};
+use super::steps::Steps;
 use super::target::{self, Source};
 use matmech::durable;
 use matmech::error::{Error, Result};
 use matmech::release::records::{self, RecordCount};
-use matmech::release::staged::{self, StagedMarginals, StagedMeasurements, StagedStatement};
-use matmech::release::{self, Estimates, Inputs, Measurements, adjust, answers};
-use matmech::schema::Schema;
+use matmech::release::staged::{StagedMarginals, StagedMeasurements};
+use matmech::release::{Estimates, Header, Measurements, adjust};
 use matmech::workload::GroupedWorkload;
 
 /// Answers to write, with the options of the command.
@@ -56,23 +55,14 @@ impl Answer {
     /// A file that exists or cannot be written, damaged measurements, or queries that they do not
     /// answer.
     pub fn run(&self, steps: &dyn Steps) -> Result<AnswerReport> {
-        let folder = NewFiles::next_to(&self.out)?;
-        let table = folder.file(&self.out)?;
-        let next_to = |name: &str| folder.file(&self.out.with_file_name(name));
-        let adjusted = self.adjust.then(|| next_to("adjusted.csv")).transpose()?;
-        let names = ["statement.json", "statement.md"];
-        let statements = names.iter().filter(|_| self.statement).map(|name| next_to(name));
-        let statements = statements.collect::<Result<Vec<_>>>()?;
-        let report = self.report.then(|| next_to("report.html")).transpose()?;
-        let records = self.records.is_some().then(|| next_to("records.csv")).transpose()?;
-        let outputs = Outputs { table, adjusted, statements, report, records };
-        outputs.check_names()?;
+        let mut files = NewFiles::next_to(&self.out)?;
+        let outputs = self.outputs(&mut files)?;
         let workload = match StagedMeasurements::is_at(&self.measurements) {
             true => self.staged(&outputs, steps)?,
             false => self.unbiased(&outputs, steps)?,
         };
-        let written = outputs.all().map(|file| file.path.display().to_string()).collect();
-        outputs.all().try_for_each(NewFile::finish)?;
+        let written = files.list.iter().map(|file| file.path.display().to_string()).collect();
+        files.list.iter().try_for_each(NewFile::finish)?;
         Ok(AnswerReport {
             queries: workload.count().to_string(),
             groups: workload.groups().len(),
@@ -82,16 +72,31 @@ impl Answer {
         })
     }
 
+    /// Returns the files to write.
+    fn outputs(&self, files: &mut NewFiles) -> Result<Outputs> {
+        let answers = files.add(self.out.clone())?;
+        let mut next_to = |name: &str| files.add(self.out.with_file_name(name));
+        let adjusted = self.adjust.then(|| next_to("adjusted.csv")).transpose()?;
+        let records = match self.records {
+            Some(count) => Some((next_to("records.csv")?, count)),
+            None => None,
+        };
+        let statement = match self.statement {
+            true => Some([next_to("statement.json")?, next_to("statement.md")?]),
+            false => None,
+        };
+        let report = self.report.then(|| next_to("report.html")).transpose()?;
+        Ok(Outputs { answers, adjusted, records, statement, report, remedy: REMEDY })
+    }
+
     /// Returns the workload to answer: that of the command, or that of the release.
-    fn workload(
+    fn workload<S>(
         &self,
-        schema: &Schema,
-        released: &str,
-        inputs: &Inputs,
+        Header { schema, statement, inputs, .. }: &Header<S>,
     ) -> Result<GroupedWorkload> {
         let workload = match &self.workload {
             Some(source) => source.read(schema)?.0,
-            None => target::from_release(schema, released, inputs)?,
+            None => target::from_release(schema, statement.workload(), inputs)?,
         };
         check_count(&workload)?;
         Ok(workload)
@@ -108,26 +113,8 @@ impl Answer {
             ));
         }
         let measured = StagedMeasurements::read(&self.measurements)?;
-        let workload =
-            self.workload(&measured.schema, measured.statement.workload(), &measured.inputs)?;
-        let marginals = StagedMarginals::of(measured)?;
-        with_parts(steps, "answers", workload.groups().len(), |progress| {
-            staged::answers::write(&outputs.table.partial, &marginals, &workload, progress)
-        })?;
-        let synthetic = match (&outputs.records, self.records) {
-            (Some(file), Some(count)) => {
-                Some(marginals.write_records(&file.partial, workload.schema(), count)?)
-            }
-            _ => None,
-        };
-        let statement = StagedStatement::released(&marginals)?.with_records(synthetic);
-        if let [json, markdown] = outputs.statements.as_slice() {
-            json.write(&statement.to_json()?)?;
-            markdown.write(&statement.to_markdown())?;
-        }
-        if let Some(file) = &outputs.report {
-            file.write(&staged::report(&statement, &marginals, &workload)?.to_html())?;
-        }
+        let workload = self.workload(&measured.header)?;
+        outputs.write_staged(&StagedMarginals::of(measured)?, &workload, steps)?;
         Ok(workload)
     }
 
@@ -137,32 +124,15 @@ impl Answer {
             records::refuse_without_model()?;
         }
         let measured = Measurements::read(&self.measurements)?;
-        let workload =
-            self.workload(&measured.schema, measured.statement.workload(), &measured.inputs)?;
+        let workload = self.workload(&measured.header)?;
         let estimates = Estimates::of(&measured)?;
         estimates.check_answers(&workload)?;
         if self.adjust {
             adjust::check(estimates.measure().is_uniform())?;
         }
-        let groups = workload.groups().len();
-        with_parts(steps, "answers", groups, |progress| {
-            answers::write(&outputs.table.partial, &estimates, &workload, progress)
-        })?;
-        if let Some(file) = &outputs.adjusted {
-            with_parts(steps, "adjusting", groups, |progress| {
-                adjust::write(&file.partial, &estimates, &workload, progress)
-            })?;
-        }
         let adjusted = self.adjust.then(|| adjust::DESCRIPTION.to_owned());
-        let statement = measured.statement.clone().adjusted(adjusted);
-        if let [json, markdown] = outputs.statements.as_slice() {
-            json.write(&statement.to_json()?)?;
-            markdown.write(&statement.to_markdown())?;
-        }
-        if let Some(file) = &outputs.report {
-            let report = release::report::Report::of_unbiased(&statement, &estimates, &workload)?;
-            file.write(&report.to_html())?;
-        }
+        let statement = measured.header.statement.clone().adjusted(adjusted);
+        outputs.write_unbiased(&statement, &estimates, &workload, steps)?;
         Ok(workload)
     }
 }
@@ -170,46 +140,13 @@ impl Answer {
 /// The remedy for files that cannot be written.
 const REMEDY: &str = "free disk space, or write to another folder";
 
-/// The files to write.
-struct Outputs {
-    table: NewFile,
-    adjusted: Option<NewFile>,
-    /// statement.json and statement.md, or none.
-    statements: Vec<NewFile>,
-    report: Option<NewFile>,
-    records: Option<NewFile>,
-}
-
-impl Outputs {
-    fn all(&self) -> impl Iterator<Item = &NewFile> {
-        std::iter::once(&self.table)
-            .chain(&self.adjusted)
-            .chain(&self.records)
-            .chain(&self.statements)
-            .chain(&self.report)
-    }
-
-    /// Refuses a table with the name of another file.
-    fn check_names(&self) -> Result<()> {
-        let mut seen = std::collections::HashSet::new();
-        match self.all().find(|file| !seen.insert(&file.path)) {
-            None => Ok(()),
-            Some(file) => Err(Error::bad_input(
-                "option --out",
-                "another name than those of the other files to write",
-                file.path.display().to_string(),
-                "choose another name for the table, such as more.csv",
-            )),
-        }
-    }
-}
-
 /// A new folder next to the table, in which files are written before they get their names.
 ///
 /// Creating a folder fails if its name is taken, also by a symbolic link. It is removed at the end,
 /// with what an error left in it.
 struct NewFiles {
     path: PathBuf,
+    list: Vec<NewFile>,
 }
 
 impl NewFiles {
@@ -226,14 +163,29 @@ impl NewFiles {
                       interrupted run";
         std::fs::create_dir(&path)
             .map_err(|e| Error::io(&path, "creating the folder", e, remedy))?;
-        Ok(NewFiles { path })
+        Ok(NewFiles { path, list: Vec::new() })
     }
 
-    fn file(&self, path: &Path) -> Result<NewFile> {
-        check_new(path)?;
+    /// Adds a file, and returns the path to which it is written.
+    ///
+    /// # Errors
+    /// A name that is taken, or that of another file to write.
+    fn add(&mut self, path: PathBuf) -> Result<PathBuf> {
+        check_new(&path)?;
         let name = path.file_name().unwrap_or_default();
         // `with_file_name` leaves out a trailing `/` or `/.`.
-        Ok(NewFile { path: path.with_file_name(name), partial: self.path.join(name) })
+        let file = NewFile { path: path.with_file_name(name), partial: self.path.join(name) };
+        if self.list.iter().any(|known| known.path == file.path) {
+            return Err(Error::bad_input(
+                "option --out",
+                "another name than those of the other files to write",
+                file.path.display().to_string(),
+                "choose another name for the table, such as more.csv",
+            ));
+        }
+        let partial = file.partial.clone();
+        self.list.push(file);
+        Ok(partial)
     }
 }
 
@@ -264,11 +216,6 @@ struct NewFile {
 }
 
 impl NewFile {
-    fn write(&self, text: &str) -> Result<()> {
-        durable::write(&self.partial, text)
-            .map_err(|e| Error::io(&self.partial, "writing", e, REMEDY))
-    }
-
     /// Renames the file to its final name.
     fn finish(&self) -> Result<()> {
         check_new(&self.path)?;

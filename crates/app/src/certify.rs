@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use matmech::error::Result;
 use matmech::privacy::Neighbours;
-use matmech::strategy::{Optimal, OptimumDual, Participation, Problem, Status, Strategy};
+use matmech::strategy::{DualWeights, Optimal, Participation, Problem, Status, Strategy};
 use matmech::workload::QueryCount;
 
 /// The output of `certify --json`. Errors are squared errors at unit privacy cost, as the objective
@@ -76,7 +76,7 @@ pub fn certify(
     optimal: &Optimal,
     strategy: &Strategy,
     problem: &Problem<'_>,
-) -> Result<(CertifyReport, OptimumDual)> {
+) -> Result<(CertifyReport, DualWeights)> {
     let started = Instant::now();
     let found = optimal.assess(strategy, problem)?;
     let seconds = started.elapsed().as_secs_f64();

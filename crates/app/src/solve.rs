@@ -8,7 +8,7 @@ use matmech::error::Result;
 use matmech::privacy::Neighbours;
 use matmech::strategy::participation::Sensitivity;
 use matmech::strategy::{
-    self, OptimumDual, Participation, Problem, Request, Selection, Status, Strategy,
+    self, DualWeights, Participation, Problem, Request, Selection, Status, Strategy,
 };
 use matmech::workload::{QueryCount, Workload};
 
@@ -91,20 +91,17 @@ pub struct Solved {
     /// The strategy, with its error and certificate.
     pub selection: Selection,
     /// The weights that prove the lower bound of `optimal`, if it was solved as a whole.
-    pub dual: Option<OptimumDual>,
+    pub dual: Option<DualWeights>,
 }
 
 /// Selects a strategy.
 ///
 /// # Errors
-/// As [`Request::select`].
+/// As [`StrategySelector::solve`](matmech::strategy::StrategySelector::solve).
 pub fn solve(request: &Request, workload: &Workload) -> Result<Solved> {
     let started = Instant::now();
     let problem = request.problem(workload);
-    let (selection, dual) = match request.selector.as_optimal() {
-        Some(optimal) => optimal.select_with_any_dual(&problem)?,
-        None => (request.select(workload)?, None),
-    };
+    let (selection, dual) = request.selector.solve(&problem)?;
     let seconds = started.elapsed().as_secs_f64();
     let report = report(&problem, &selection, seconds)?;
     Ok(Solved { report, selection, dual })

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::output;
-use crate::record_rule::RecordRule;
-use matmech::data::{DataCheck, PersonLimit};
+use crate::record_rule::private_rule;
+use matmech::data::{DataCheck, OutOfDomain, PersonLimit};
 use matmech::schema::Schema;
 use matmech_app::check_data::{CheckReport, check_data};
 use matmech_app::data::Data;
@@ -22,8 +22,8 @@ pub(super) struct CheckDataCommand {
     #[arg(long, value_name = "FILE")]
     data: PathBuf,
     /// How to handle values outside the schema in attributes without a cell for other values
-    #[arg(long, value_enum, default_value_t = RecordRule::Drop)]
-    out_of_domain: RecordRule,
+    #[arg(long, value_parser = private_rule(), default_value = "drop")]
+    out_of_domain: OutOfDomain,
     /// Column that identifies a person; the first --unit-rows records of each person are kept
     #[arg(long, value_name = "COLUMN")]
     person: Option<String>,
@@ -45,7 +45,7 @@ impl CheckDataCommand {
         let schema = Schema::read(&self.schema)?;
         let person = self.person.clone().map(|column| PersonLimit { column, rows: self.unit_rows });
         let data = Data::File(self.data.clone());
-        let report = check_data(&data, &schema, self.out_of_domain.into(), person)?;
+        let report = check_data(&data, &schema, self.out_of_domain, person)?;
         output::write(&report, self.json, print)
     }
 }

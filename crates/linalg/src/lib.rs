@@ -8,6 +8,9 @@
 //! | `dense` | eigendecomposition, Cholesky, solves, products | `faer`; LAPACK (feature `lapack`) |
 //! | `semidefinite` | root, pseudo-inverse and quotients of semidefinite matrices | |
 //! | `anderson` | safeguarded Anderson acceleration of fixed points | |
+//! | `interior_point` | steps of primal–dual interior-point methods | |
+//! | `triangular` | inverses of lower triangular matrices | |
+//! | `quasi_newton` | L-BFGS with nonnegative variables | |
 //! | `spd_factor` | one factorisation for many right-hand sides, half a Gram matrix | `faer` |
 //! | `kronecker` | Kronecker products, explicit and applied factor by factor | |
 //! | `fourier` | transforms over boxes of cells | `rustfft` |
@@ -25,12 +28,15 @@ mod anderson;
 mod dense;
 mod error;
 mod fourier;
+pub mod interior_point;
 mod kronecker;
 mod low_rank;
+mod quasi_newton;
 mod row_major;
 mod semidefinite;
 mod simd;
 mod spd_factor;
+mod triangular;
 mod walsh;
 
 pub use anderson::{Anderson, StepLimit};
@@ -42,10 +48,12 @@ pub use error::{Error, Result};
 pub use fourier::BoxTransform;
 pub use kronecker::{kron, kron_all, kron_apply};
 pub use low_rank::low_rank_root;
+pub use quasi_newton::{Metric, QuasiNewton, SmoothFunction};
 pub use row_major::{cell_index, coordinates};
 pub use semidefinite::{
     Quotient, Semidefinite, gram_of, least_squares_inverse, nonzero_eigenvalues, trace_of_quotient,
 };
 pub use simd::{Loops, Wide};
 pub use spd_factor::{SpdFactor, lower_gram_of};
+pub use triangular::inverse_of_lower;
 pub use walsh::walsh_hadamard;

@@ -1,7 +1,7 @@
 //! The error of a strategy and its certified distance to the optimum.
 
 use super::participation::Sensitivity;
-use super::{Certificate, Optimal, OptimumDual, Problem, Strategy, svd_bound, unanswered};
+use super::{Certificate, DualWeights, Optimal, Problem, Strategy, svd_bound, unanswered};
 use crate::error::{Error, Result};
 use matmech_linalg as linalg;
 
@@ -22,14 +22,14 @@ pub struct Assessment {
     pub condition: f64,
     /// [`Problem::svd_bound`] of the workload.
     pub svd_bound: f64,
-    /// A lower bound on the error of any strategy: [`OptimumDual::lower_bound`] of `dual`.
+    /// A lower bound on the error of any strategy: [`DualWeights::lower_bound`] of `dual`.
     pub lower_bound: f64,
     /// The smallest known error: of this strategy or of the best strategy found.
     pub upper_bound: f64,
     /// The bounds on the optimum, and the status of the solver.
     pub certificate: Certificate,
     /// Weights that prove the lower bound.
-    pub dual: OptimumDual,
+    pub dual: DualWeights,
 }
 
 impl Assessment {
@@ -49,25 +49,19 @@ impl Optimal {
     /// Compares a strategy with the optimum of a problem.
     ///
     /// O(cells³) per iteration, for the largest factor if the problem is the default one; otherwise
-    /// with the limits of [`Optimal::select_problem`].
+    /// with the limits of [`Optimal::solve`](StrategySelector::solve) without structure.
     ///
     /// # Errors
     /// The strategy has other cells than the workload, cannot answer a query
     /// ([`Error::UnansweredQuery`] names it), or is so ill-conditioned that its error cannot be
-    /// computed; the workload is zero; or as [`Optimal::select_problem`].
+    /// computed; the workload is zero; or as [`Optimal::solve`](StrategySelector::solve).
     pub fn assess(&self, strategy: &Strategy, problem: &Problem<'_>) -> Result<Assessment> {
         let workload = problem.workload;
         let error =
             problem.error(strategy).map_err(|e| unanswered::with_query(e, strategy, workload))?;
         let (rank, condition) = spectrum(strategy)?;
         let gram = workload.gram()?;
-        let (selection, dual) = if problem.is_default() {
-            let (selection, dual) = self.select_with_dual(&gram)?;
-            (selection, OptimumDual::Cells(dual))
-        } else {
-            let (selection, dual) = self.select_problem(problem)?;
-            (selection, OptimumDual::Problem(dual))
-        };
+        let (selection, dual) = self.solve_dense(problem)?;
         let Some(certificate) = selection.certificate else {
             return Err(Error::bug("optimal strategy", "a certificate", "none"));
         };

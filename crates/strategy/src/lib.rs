@@ -18,7 +18,6 @@ mod identity;
 mod integer_factor;
 mod integer_strategy;
 mod joint_sensitivity;
-mod least_squares;
 pub mod lsa;
 mod noise_cost;
 mod objective;
@@ -64,12 +63,11 @@ pub use lsa::{Lsa, LsaGeneralized, LsaSeparated};
 pub use objective::Objective;
 pub use optimal::banded::BandedForEpochs;
 pub use optimal::{
-    DualVector, Optimal, OptimalOptions, OptimumDual, ProblemDual, Proof, ProofWeights,
-    ProvedBounds, RowSelection, tridiagonal,
+    DualWeights, Optimal, OptimalOptions, Proof, ProofWeights, ProvedBounds, RowSelection,
+    tridiagonal, weights_over_cells,
 };
 pub use optimal::{EXPONENT, MAX_STRETCH, WINDOW, normalised};
 pub use optimal::{Linearised, MovingRows, PathPoint, Spectra};
-pub use optimal::{QuasiNewton, SmoothFunction};
 pub use participation::Participation;
 pub use prefix_sums::{
     BandedInverseSquareRoot, BandedSquareRoot, BinaryTree, BufferedToeplitz, Circulant, SquareRoot,

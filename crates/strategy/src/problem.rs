@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::objective::Objective;
 use crate::participation::{self, Participation, Sensitivity};
-use crate::query_errors::largest_error;
+use crate::query_errors::{self, largest_error};
 use crate::strategy::Strategy;
 use crate::workload::Workload;
 
@@ -101,6 +101,23 @@ impl<'a> Problem<'a> {
             Objective::Max | Objective::Balanced(_) => largest_error(self.workload, strategy)?,
         };
         Ok(sensitivity * self.objective.of(total, largest, self.workload.count().as_f64()))
+    }
+
+    /// Returns the squared errors of all queries of a strategy by least squares, at unit privacy
+    /// cost, in the order of the rows.
+    ///
+    /// # Errors
+    /// As [`Problem::error`].
+    pub(crate) fn query_errors(&self, strategy: &Strategy) -> Result<Vec<f64>> {
+        let squared = self.sensitivity(strategy)?.squared;
+        let mut errors = query_errors::all(self.workload, strategy)?;
+        errors.iter_mut().for_each(|error| *error *= squared);
+        Ok(errors)
+    }
+
+    /// Returns the patterns of the dual weights of the steps ([`Participation::partition`]).
+    pub(crate) fn patterns(&self) -> Vec<Vec<usize>> {
+        self.participation.partition(self.workload.cells())
     }
 
     /// Returns a lower bound on the error of any strategy, from the SVD bound of the workload.

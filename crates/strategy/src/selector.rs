@@ -2,8 +2,7 @@
 
 use crate::call::Call;
 use crate::error::{Error, Result};
-use crate::least_squares::least_squares_errors;
-use crate::optimal::Optimal;
+use crate::optimal::DualWeights;
 use crate::problem::Problem;
 use crate::selection::Selection;
 use crate::workload::Gram;
@@ -39,6 +38,16 @@ pub trait StrategySelector: std::fmt::Debug + Send + Sync {
         Ok(Selection { error, certificate: None, proof: None, ..selection })
     }
 
+    /// Selects a strategy for a problem, with the weights that prove its lower bound.
+    ///
+    /// By default the selection of [`select_for`](Self::select_for), without weights.
+    ///
+    /// # Errors
+    /// As [`select_for`](Self::select_for).
+    fn solve(&self, problem: &Problem<'_>) -> Result<(Selection, Option<DualWeights>)> {
+        Ok((self.select_for(problem)?, None))
+    }
+
     /// Returns the squared errors of all queries at unit privacy cost, in the order of the rows.
     ///
     /// By default those of least squares with the strategy of [`select_for`](Self::select_for).
@@ -46,7 +55,7 @@ pub trait StrategySelector: std::fmt::Debug + Send + Sync {
     /// # Errors
     /// As [`select_for`](Self::select_for), or there are too many queries to list.
     fn query_errors(&self, problem: &Problem<'_>) -> Result<Vec<f64>> {
-        least_squares_errors(problem, &self.select_for(problem)?.strategy)
+        problem.query_errors(&self.select_for(problem)?.strategy)
     }
 
     /// Returns the names of the options, as in `eigen-separation(group=16)`; by default none.
@@ -57,11 +66,6 @@ pub trait StrategySelector: std::fmt::Debug + Send + Sync {
     /// Returns whether the selector takes an operand, as in `eigen-design:wavelet`; by default not.
     fn takes_operand(&self) -> bool {
         false
-    }
-
-    /// Returns the certified optimum, if the selector is that.
-    fn as_optimal(&self) -> Option<&Optimal> {
-        None
     }
 
     /// Returns the same selector with the options and the operand of a call.

@@ -124,6 +124,9 @@ pub enum Command {
         /// any solver
         #[arg(long)]
         proofs: bool,
+        /// Check only pages and relations between values, for results of any version of the program
+        #[arg(long, conflicts_with_all = ["proofs", "profile"])]
+        pages: bool,
     },
     /// Find data sets in $MATMECH_DATA, data/tables or data/downloads, or download them, and check
     /// their SHA-256

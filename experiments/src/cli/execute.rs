@@ -39,17 +39,20 @@ pub fn execute(
         }
         Command::Compare { profile } => {
             let configs = steps::with_results(root, steps::configs(root, kinds)?, *profile);
+            steps::derive(root, &configs, *profile)?;
             steps::compare(root, &configs, kinds, *profile)
         }
         Command::Figures { profile } => {
             let configs = steps::with_results(root, steps::configs(root, kinds)?, *profile);
+            steps::derive(root, &configs, *profile)?;
             steps::figures(root, &configs, kinds, *profile)
         }
         Command::Diff { first, second, costs_within } => {
             diff::diff(first, second, *costs_within, kinds)
         }
         Command::Pages => pages::pages(root, kinds),
-        Command::Verify { profile, proofs } => {
+        Command::Verify { pages: true, .. } => verify::pages(root, kinds),
+        Command::Verify { profile, proofs, .. } => {
             verify::verify(root, kinds, catalogue, *profile, *proofs)
         }
         Command::Data { names } => data::data(root, names),

@@ -64,14 +64,15 @@ pub(super) fn all(part: Option<Part>, with: Setting<'_>) -> Result<()> {
     let ran = run_each(prepared, with);
     let configs = steps::with_results(root, configs, profile);
     // Drawing without a table would only repeat the error of the experiment.
-    let with_table: Vec<Config> = configs
-        .iter()
-        .filter(|config| Results::new(root, profile).table(&config.experiment).is_file())
-        .cloned()
-        .collect();
+    let results = Results::new(root, profile);
+    let has_table = |config: &&Config| {
+        [results, results.on_stand_ins()].iter().any(|r| r.table(&config.experiment).is_file())
+    };
+    let with_table: Vec<Config> = configs.iter().filter(has_table).cloned().collect();
+    let derived = steps::derive(root, &with_table, profile);
     let drawn = steps::figures(root, &with_table, kinds, profile);
     let compared = steps::compare(root, &configs, kinds, profile);
-    first_error([refused, ran, drawn, compared])
+    first_error([refused, ran, derived, drawn, compared])
 }
 
 /// Returns the first error and prints the others.
@@ -108,24 +109,20 @@ fn describe(summary: &Summary) -> String {
          {wall_seconds:.1} s",
         summary.failed.len()
     );
-    let (table, kept) = match &summary.table {
-        TableOutcome::Written { file, kept } => {
-            (format!("wrote {}", file.display()), kept.as_ref())
-        }
-        TableOutcome::Unchanged { file, kept } => {
-            (format!("{} is up to date", file.display()), kept.as_ref())
-        }
-        TableOutcome::Incomplete { missing } => {
-            let table = format!(
-                "table not written: {missing} of {cells} cells have no result yet; an older table \
-                 is kept. Run without --only and --shard, or run the other shards on the same \
-                 results/cells"
-            );
-            (table, None)
-        }
+    let table = match &summary.table {
+        TableOutcome::Written { file } => format!("wrote {}", file.display()),
+        TableOutcome::Unchanged { file } => format!("{} is up to date", file.display()),
+        TableOutcome::Incomplete { missing } => format!(
+            "table not written: {missing} of {cells} cells have no result yet; an older table is \
+             kept. Run without --only and --shard, or run the other shards on the same \
+             results/cells"
+        ),
     };
-    let kept = kept.map_or_else(String::new, |kept| format!("\n  {kept}"));
-    format!("{counts}\n  {table}{kept}")
+    let stand_ins = match summary.stand_ins.join(", ") {
+        names if names.is_empty() => String::new(),
+        names => format!("\n  stand-ins, not the real data: {names}"),
+    };
+    format!("{counts}\n  {table}{stand_ins}")
 }
 
 /// Summarises failed cells.

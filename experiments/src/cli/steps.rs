@@ -8,7 +8,8 @@ use tracing::warn;
 use super::output::say;
 use crate::config::{self, Config, Part, Profile};
 use crate::datasets::Catalogue;
-use crate::engine::ExperimentPlan;
+use crate::derive;
+use crate::engine::{ExperimentPlan, lacks_data};
 use crate::error::{Error, FileRole, Result};
 use crate::experiment::Experiment;
 use crate::figures::Figure;
@@ -69,7 +70,7 @@ pub(super) fn plans_with_data<'a>(
     let (fetched, problem) = catalogue.fetch(&Vec::from_iter(missing));
     if let Some(problem) = problem {
         warn!(
-            "a data set is not available; its stand-in is used, and the results are labelled\n\
+            "a data set is not available; its stand-in is used\n\
              {problem}"
         );
     }
@@ -102,6 +103,18 @@ pub(super) fn on_real_tables<'a>(
     (ready, Error::all(errors))
 }
 
+/// Writes the derived rows of all tables, since a config can have changed after its run.
+pub(super) fn derive(root: &Path, configs: &[Config], profile: Profile) -> Result<()> {
+    let mut errors = Vec::new();
+    for config in configs {
+        let results = Results::new(root, profile);
+        let folders = [results, results.on_stand_ins()].into_iter();
+        let folders = folders.filter(|folder| folder.table(&config.experiment).is_file());
+        errors.extend(folders.filter_map(|folder| derive::write(folder, config).err()));
+    }
+    Error::all(errors)
+}
+
 /// Compares results with published values and prints the summary.
 pub(super) fn compare(
     root: &Path,
@@ -116,7 +129,7 @@ pub(super) fn compare(
         .map_err(|error| Error::bug("the summary of the comparison", "text in memory", error))?;
     say(String::from_utf8_lossy(&summary).trim_end());
     if profile == Profile::Standard {
-        pages::write(root, configs)?;
+        pages::write(root)?;
     }
     match report.findings.len() {
         0 => Ok(()),
@@ -125,13 +138,21 @@ pub(super) fn compare(
 }
 
 /// Draws the figures and prints their files.
+///
+/// Experiments without a table whose data this machine lacks are skipped.
 pub(super) fn figures(
     root: &Path,
     configs: &[Config],
     kinds: &Kinds,
     profile: Profile,
 ) -> Result<()> {
-    for file in drawing::draw_all(root, configs, &kinds.figures, profile)? {
+    let on_stand_ins = Results::new(root, profile).on_stand_ins();
+    let can_be_drawn = |config: &&Config| {
+        on_stand_ins.table(&config.experiment).is_file()
+            || !lacks_data(root, config, &kinds.experiments, profile)
+    };
+    let configs: Vec<Config> = configs.iter().filter(can_be_drawn).cloned().collect();
+    for file in drawing::draw_all(root, &configs, &kinds.figures, profile)? {
         say(&format!("drawn {}", file.display()));
     }
     Ok(())

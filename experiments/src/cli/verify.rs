@@ -8,7 +8,7 @@ use crate::config::Profile;
 use crate::datasets::Catalogue;
 use crate::error::{Error, Result};
 use crate::registry::Kinds;
-use crate::verify;
+use crate::verify::{self, Verified};
 
 /// Checks results against their provenance and prints the findings.
 pub(super) fn verify(
@@ -19,7 +19,15 @@ pub(super) fn verify(
     proofs: bool,
 ) -> Result<()> {
     let configs = steps::configs(root, kinds)?;
-    let verified = verify::run(root, &configs, &kinds.experiments, catalogue, profile, proofs)?;
+    report(&verify::run(root, &configs, &kinds.experiments, catalogue, profile, proofs)?)
+}
+
+/// Checks pages and relations between values and prints the findings.
+pub(super) fn pages(root: &Path, kinds: &Kinds) -> Result<()> {
+    report(&verify::pages(root, &steps::configs(root, kinds)?))
+}
+
+fn report(verified: &Verified) -> Result<()> {
     say(&verified.to_string());
     match verified.findings.len() {
         0 => Ok(()),

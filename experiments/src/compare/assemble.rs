@@ -11,9 +11,9 @@ use super::known::{self, KnownValue};
 use super::report::{Figure, Finding, KnownKind, Line, Section, Subject};
 use super::verdict::{Claim, Judgement, Verdict, expectation, judge};
 use crate::columns;
-use crate::config::{CompareSpec, Config, DeriveSpec, Profile};
+use crate::config::{CompareSpec, Config, DeriveSpec, Profile, Rule};
 use crate::derive;
-use crate::engine::ProvenanceRecord;
+use crate::engine::{ProvenanceRecord, lacks_data};
 use crate::error::{Error, Result};
 use crate::experiment::{Experiment, kind_of};
 use crate::layout::{Results, shown};
@@ -60,9 +60,15 @@ pub fn assemble(
         if config.compare.is_empty() && config.figure.is_empty() {
             continue;
         }
-        let kind = kind_of(config, experiments)?;
-        let mut judge =
-            Judge { config, kind, profile, known, assembly: &mut assembly, used: &mut used };
+        let mut judge = Judge {
+            config,
+            kind: kind_of(config, experiments)?,
+            profile,
+            known,
+            lacks_data: lacks_data(root, config, experiments, profile),
+            assembly: &mut assembly,
+            used: &mut used,
+        };
         if let Some(lines) = judge.lines(root, &mut errors) {
             let figures = judge.figures(root);
             assembly.sections.push(Section {
@@ -95,6 +101,9 @@ fn data(root: &Path, config: &Config, profile: Profile) -> String {
     ProvenanceRecord::find(&file).map(|record| record.described()).unwrap_or_default()
 }
 
+/// The reason for values without a result on the data of the paper.
+const LACKS_DATA: &str = "The real data cannot be redistributed or are not on this machine.";
+
 /// Maximum relative distance of an optimum below its certified lower bound, from rounding.
 const ROUNDING: f64 = 1e-9;
 
@@ -104,6 +113,8 @@ struct Judge<'a> {
     kind: &'a dyn Experiment,
     profile: Profile,
     known: Known<'a>,
+    /// Whether there is no result table, because the data are not on this machine.
+    lacks_data: bool,
     assembly: &'a mut Assembly,
     /// Ids of the documented deviations that decided a verdict.
     used: &'a mut BTreeSet<String>,
@@ -134,14 +145,20 @@ impl Judge<'_> {
         (errors.len() == before).then_some(lines)
     }
 
+    /// Reads the result table; without the data, it has no rows.
     fn results(&self, root: &Path) -> Result<Table> {
-        let path = Results::new(root, self.profile).table(&self.config.experiment);
-        let table =
-            Table::read(&path, &shown(root, &path), &format!("run `{}`", self.run_command()))?;
+        let table = if self.lacks_data {
+            let path = Results::new(root, self.profile).table(&self.config.experiment);
+            let keys = self.kind.key_columns().iter().copied();
+            let columns = columns::BEFORE_KEYS.into_iter().chain(keys).chain(columns::AFTER_KEYS);
+            Table::without_rows(&shown(root, &path), columns)?
+        } else {
+            derive::read(Results::new(root, self.profile), self.config)?
+        };
         for column in columns::BEFORE_KEYS.iter().chain(&columns::AFTER_KEYS) {
             table.require(column, "the layout of result tables")?;
         }
-        derive::extended(&table, &self.config.derive, self.profile)
+        Ok(table)
     }
 
     fn judge_all(
@@ -151,8 +168,8 @@ impl Judge<'_> {
         values: &[KnownValue],
         results: &Table,
     ) -> Result<Vec<Line>> {
-        let results = &results.filtered(&spec.ours, "ours")?;
-        let candidates = known.matches(results, &spec.join)?;
+        let results = &results.filtered(&spec.rows.ours, "ours")?;
+        let candidates = known.matches(results, &spec.rows.join)?;
         let config = self.config_name();
         explained::check_reasons(
             &mut self.assembly.findings,
@@ -188,39 +205,44 @@ impl Judge<'_> {
         if rows.is_empty() && columns::COSTS.contains(&value.metric.as_str()) {
             rows.extend(cell_rows.first());
         }
-        let key: Vec<String> = spec
-            .join
+        let join = &spec.rows.join;
+        let key: Vec<String> = join
             .iter()
             .zip(&value.key)
             .map(|(column, field)| format!("{column}={field}"))
             .collect();
-        let method = spec
-            .join
+        let method = join
             .iter()
             .position(|column| column == columns::METHOD)
             .and_then(|position| value.key.get(position));
         let is_error = self.kind.error_metrics().contains(&value.metric.as_str());
-        let kind = match &spec.reference {
-            None if spec.recalled => KnownKind::Recalled,
-            None => KnownKind::Published,
-            Some(_) if value.band.is_some() || value.printed.is_inequality() => KnownKind::Interval,
-            Some(_) => KnownKind::Reference,
+        let kind = match &spec.rule {
+            Rule::Reference { .. } if value.band.is_some() || value.printed.is_inequality() => {
+                KnownKind::Interval
+            }
+            Rule::Reference { .. } => KnownKind::Reference,
+            Rule::Digits { recalled: true, .. } => KnownKind::Recalled,
+            _ => KnownKind::Published,
+        };
+        let improvable = match &spec.rule {
+            Rule::Digits { improvable, .. } => improvable.as_slice(),
+            _ => &[],
         };
         let claim = Claim {
             printed: &value.printed,
-            rounded: &spec.rounded,
+            rounded: spec.rounded(),
             band: value.band.or_else(|| self.band(value)),
             tolerance: spec.tolerance(),
             deviation_reason: value
                 .ids
                 .iter()
-                .find_map(|id| spec.deviations.get(id))
-                .map(String::as_str),
-            upper_bound: spec.upper_bound,
+                .find_map(|id| spec.deviations().find(|(known, _)| *known == id))
+                .map(|(_, reason)| reason.as_str()),
+            upper_bound: matches!(spec.rule, Rule::UpperBounds { .. }),
             reference: kind.is_independent(),
-            not_comparable: spec.not_comparable.get(&value.metric).map(String::as_str),
+            not_comparable: spec.not_comparable(&value.metric),
             is_error,
-            improvable: is_error && method.is_some_and(|method| spec.improvable.contains(method)),
+            improvable: is_error && method.is_some_and(|method| improvable.contains(method)),
             deviation: value.ids.iter().find_map(|id| self.known.deviations.get(id)),
         };
         let mut line = Line {
@@ -228,7 +250,7 @@ impl Judge<'_> {
             id: value.ids.first().cloned().unwrap_or_default(),
             cell: key.join("/"),
             method: method.cloned().unwrap_or_default(),
-            metric: match (&spec.label, spec.our_column) {
+            metric: match (&spec.rows.label, spec.our_column()) {
                 (Some(label), _) => label.clone(),
                 (None, Some(column)) => format!("{} ({})", value.metric, column.name()),
                 (None, None) => value.metric.clone(),
@@ -290,14 +312,22 @@ impl Judge<'_> {
         line
     }
 
-    /// Judges a value without a result row: *not run* if `quick` omits its cell, *not comparable* if
-    /// the config says why, else a failure.
+    /// Judges a value without a result row: *not comparable* if the config says why or the data are
+    /// not on this machine, *not run* if `quick` omits its cell, else a failure.
     fn without_result(&self, spec: &CompareSpec, claim: &Claim<'_>, no_cell: bool) -> Judgement {
+        if self.lacks_data {
+            let reason = claim.not_comparable.unwrap_or(LACKS_DATA);
+            // A documented deviation can be neither confirmed nor refuted.
+            let used_deviation = claim.deviation.is_some();
+            return Judgement { used_deviation, ..Judgement::new(Verdict::NotComparable, reason) };
+        }
         if self.profile == Profile::Quick && no_cell {
             return Judgement::new(Verdict::NotRun, "not in the grid of the profile `quick`");
         }
-        if let Some(reason) = spec.without_result.as_deref().filter(|_| no_cell) {
-            return Judgement::new(Verdict::NotComparable, reason);
+        if let Rule::Digits { without_result: Some(reason), .. } = &spec.rule
+            && no_cell
+        {
+            return Judgement::new(Verdict::NotComparable, reason.as_str());
         }
         let reason = if no_cell { "missing result" } else { "missing metric" };
         Judgement::failed(reason, expectation(claim))
@@ -351,7 +381,7 @@ impl Judge<'_> {
             .map(|spec| {
                 let path = folder.join(format!("{}.svg", spec.file));
                 let svg = std::fs::read_to_string(&path).ok();
-                if svg.is_none() && self.profile != Profile::Quick {
+                if svg.is_none() && !self.lacks_data && self.profile != Profile::Quick {
                     let path = shown(root, &path);
                     self.assembly.findings.push(Finding {
                         title: format!("missing figure: {}", spec.title),
@@ -376,7 +406,7 @@ impl Judge<'_> {
         let from_cost = |derived: &DeriveSpec| {
             derived.metric == metric && columns::COSTS.contains(&derived.column.as_str())
         };
-        let compared = spec.our_column.is_some() || spec.tolerance().is_some();
+        let compared = spec.our_column().is_some() || spec.tolerance().is_some();
         compared
             || self.kind.cost_metrics().contains(&metric)
             || self.config.derive.iter().any(from_cost)

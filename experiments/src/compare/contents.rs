@@ -13,7 +13,6 @@ pub(super) const TITLE: &str = "Comparison with the published values";
 /// Returns the blocks of the report.
 pub(super) fn blocks(report: &Report) -> Vec<Block<'_>> {
     let mut blocks = header(report);
-    blocks.extend(kept(report));
     blocks.extend(summary(report));
     blocks.push(Block::PageOnly(overview(report)));
     blocks.extend(indexes(report));
@@ -85,48 +84,6 @@ fn overview(report: &Report) -> Vec<Block<'_>> {
         .flat_map(|paper| [text(" · "), text(paper.paper).to(format!("#{}", slug(paper.paper)))]);
     let papers = [text("index").to("#index")].into_iter().chain(papers).collect();
     [prose(&certified), prose(figures), papers].map(Block::Paragraph).into()
-}
-
-/// Returns the results that this machine cannot compute; none on a machine with all data.
-fn kept(report: &Report) -> Vec<Block<'_>> {
-    if report.kept.is_empty() {
-        return Vec::new();
-    }
-    let mut table = Table::new(
-        "kept",
-        &[
-            "kept table",
-            "real data (SHA-256)",
-            "computed (end of the run, UTC)",
-            "stand-ins on this machine",
-            "results of this machine",
-        ],
-    );
-    for kept in &report.kept {
-        let data = kept.data.iter().enumerate().flat_map(|(index, data)| {
-            let hash = data.sha256.as_deref().unwrap_or("not recorded");
-            [text(if index == 0 { "" } else { ", " }), text(format!("{} ", data.name)), code(hash)]
-        });
-        let finished =
-            kept.finished.as_deref().unwrap_or("not recorded: the table has no provenance");
-        let config = if kept.other_config { ", with an earlier version of its config" } else { "" };
-        table.rows.push(vec![
-            vec![code(&kept.table)],
-            data.collect(),
-            vec![text(format!("{finished}{config}"))],
-            vec![text(kept.stand_ins.join(", "))],
-            vec![code(&kept.local_table)],
-        ]);
-    }
-    vec![
-        Block::heading("Kept results on real data that this machine does not have"),
-        Block::Paragraph(prose(
-            "This report compares these tables and shows figures drawn from them. They were \
-             computed on real data of which this machine has only stand-ins. A run on this machine \
-             does not replace them; it writes its results on stand-ins to separate files.",
-        )),
-        Block::Table(table),
-    ]
 }
 
 fn summary(report: &Report) -> Vec<Block<'_>> {
@@ -223,7 +180,7 @@ fn section<'r>(report: &'r Report, section: &'r Section) -> Vec<Block<'r>> {
             svg,
         },
         None => Block::Paragraph(vec![text(format!(
-            "Figure \"{}\": not drawn under this profile.",
+            "Figure \"{}\": not drawn, because there is no result for it.",
             figure.title
         ))]),
     }));

@@ -42,7 +42,7 @@ pub(super) fn check_reasons(
     values: &[KnownValue],
     config: &str,
 ) {
-    for id in spec.deviations.keys() {
+    for (id, _) in spec.deviations() {
         if !deviations.is_explained(id) {
             findings.push(without_explanation(id, config));
         }

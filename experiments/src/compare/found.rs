@@ -5,7 +5,6 @@ use super::report::Line;
 use super::verdict::Ours;
 use crate::columns;
 use crate::config::CompareSpec;
-use crate::datasets::STAND_IN;
 use crate::printed::significant;
 use crate::table::Table;
 
@@ -16,26 +15,20 @@ pub(super) fn ours<'r>(
     row: usize,
     metric: &str,
 ) -> Ours<'r> {
-    // Reference values for a stand-in are joined by the column `data`; published values never
-    // concern a stand-in.
-    let about_data =
-        spec.reference.is_some() && spec.join.iter().any(|column| column == columns::DATA);
-    let stand_in = results.field(columns::DATA, row) == STAND_IN && !about_data;
     let value = |column: &str| {
-        results.number(column, row).map(|value| value * spec.our_scale.unwrap_or(1.0))
+        results.number(column, row).map(|value| value * spec.rows.our_scale.unwrap_or(1.0))
     };
-    if let Some(column) = spec.our_column {
-        return Ours { value: value(column.name()), stand_in, ..Ours::default() };
+    if let Some(column) = spec.our_column() {
+        return Ours { value: value(column.name()), ..Ours::default() };
     }
     if results.field(columns::METRIC, row) != metric {
-        return Ours { value: value(metric), stand_in, ..Ours::default() };
+        return Ours { value: value(metric), ..Ours::default() };
     }
     Ours {
         value: value(columns::VALUE),
         text: results.field(columns::TEXT, row),
         lower_bound: results.number(columns::LOWER_BOUND, row),
         gap: results.number(columns::GAP, row),
-        stand_in,
     }
 }
 
@@ -85,12 +78,12 @@ pub(super) fn found_text(line: &Line, rows: &[usize], results: &Table) -> String
             let raw =
                 raw.iter().find(|field| !field.is_empty()).unwrap_or(&"neither a value nor a text");
             let line_number = results.line(*row);
-            format!("{raw} ({}, line {line_number}, method {})", results.name(), line.method)
+            format!("{raw} ({}, line {line_number}, method {})", results.file(*row), line.method)
         }
         several => {
             let lines: Vec<String> =
                 several.iter().map(|&row| results.line(row).to_string()).collect();
-            format!("lines {} of {}", lines.join(", "), results.name())
+            format!("lines {} of {}", lines.join(", "), results.file(several[0]))
         }
     }
 }

@@ -42,27 +42,28 @@ pub fn read(root: &Path, spec: &CompareSpec, config: &str) -> Result<(Table, Vec
         "add the file, or correct `published` or `reference` in the [[compare]] table of {config}"
     );
     let table = Table::read(&root.join(&file), &file, &remedy)?;
-    for column in &spec.join {
+    for column in &spec.rows.join {
         table.require(column, "join")?;
     }
-    table.require(&spec.value_column, "value_column")?;
-    if let Some(column) = &spec.metric_column {
+    table.require(&spec.rows.value_column, "value_column")?;
+    if let Some(column) = &spec.rows.metric_column {
         table.require(column, "metric_column")?;
     }
-    for column in spec.rename.keys() {
+    for column in spec.rows.rename.keys() {
         table.require(column, "rename")?;
     }
-    let as_printed = table.filtered(&spec.filter, "filter")?;
+    let as_printed = table.filtered(&spec.rows.filter, "filter")?;
     if as_printed.is_empty() {
         return Err(Error::file(
             FileRole::Input,
             &file,
-            format!("at least one row that the filter {:?} selects", spec.filter),
+            format!("at least one row that the filter {:?} selects", spec.rows.filter),
             "none",
             format!("correct `filter` in the [[compare]] table of {config}"),
         ));
     }
     let in_our_spelling = spec
+        .rows
         .rename
         .iter()
         .try_fold(as_printed.clone(), |table, (column, names)| table.renamed(column, names))?;
@@ -79,19 +80,19 @@ fn known_value(
     row: usize,
 ) -> Result<KnownValue> {
     let line = as_printed.line(row);
-    let printed = as_printed.field(&spec.value_column, row).trim();
+    let printed = as_printed.field(&spec.rows.value_column, row).trim();
     let band = band(as_printed, row)?;
     if printed.is_empty() && band.is_none() {
         return Err(Error::file(
             FileRole::Input,
             as_printed.name(),
-            format!("a value in column \"{}\" on line {line}", spec.value_column),
+            format!("a value in column \"{}\" on line {line}", spec.rows.value_column),
             "an empty field",
             "write the value, write NI if the paper has none, or exclude the row with `filter`",
         ));
     }
     let printed = Printed::parse(printed);
-    if let (Some(last), Some(_)) = (spec.rounded.last(), printed.number())
+    if let (Some(last), Some(_)) = (spec.rounded().last(), printed.number())
         && printed.decimals() != Some(*last)
     {
         return Err(Error::file(
@@ -109,8 +110,13 @@ fn known_value(
         line,
         ids: ids(as_printed, spec, row),
         part: part(as_printed, row).to_owned(),
-        key: spec.join.iter().map(|column| in_our_spelling.field(column, row).to_owned()).collect(),
-        metric: match (&spec.metric_column, &spec.metric) {
+        key: spec
+            .rows
+            .join
+            .iter()
+            .map(|column| in_our_spelling.field(column, row).to_owned())
+            .collect(),
+        metric: match (&spec.rows.metric_column, &spec.rows.metric) {
             (Some(column), _) => in_our_spelling.field(column, row).to_owned(),
             (None, metric) => metric.clone().unwrap_or_default(),
         },
@@ -137,7 +143,7 @@ fn ids(table: &Table, spec: &CompareSpec, row: usize) -> Vec<String> {
         return vec![id.to_owned()];
     }
     let (file, line) = (spec.file_name(), table.line(row));
-    vec![format!("{file}:{line}"), format!("{file}:{line}:{}", spec.value_column)]
+    vec![format!("{file}:{line}"), format!("{file}:{line}:{}", spec.rows.value_column)]
 }
 
 /// Returns the band of a row, from its columns `low` and `high`.

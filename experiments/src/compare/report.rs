@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use super::verdict::Verdict;
 use crate::columns;
 use crate::config::Profile;
-use crate::engine::Kept;
 
 /// One known value next to ours, formatted for the reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -285,8 +284,6 @@ impl FromIterator<Verdict> for Counts {
 pub struct Report {
     /// The profile whose results were compared.
     pub profile: Profile,
-    /// Compared tables that were computed on real data of which this machine has only stand-ins.
-    pub kept: Vec<Kept>,
     /// Experiments, in the order of the papers.
     pub sections: Vec<Section>,
     /// All problems, mismatches included; empty on success.
@@ -322,9 +319,6 @@ impl Report {
         let remaining: usize = self.remaining.iter().map(|file| file.rows - file.selected).sum();
         if remaining > 0 {
             writeln!(out, "  {remaining:>5}  not compared    no config selects these rows")?;
-        }
-        for kept in &self.kept {
-            writeln!(out, "\n{kept}")?;
         }
         if !self.findings.is_empty() {
             writeln!(out, "\n{} problems:", self.findings.len())?;

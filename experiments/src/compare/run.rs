@@ -6,7 +6,6 @@ use super::report::Report;
 use super::{assemble, bands, contents, deviations, html, index, markdown, remaining};
 use crate::atomic::write_atomically;
 use crate::config::{Config, Profile};
-use crate::engine::Placement;
 use crate::error::{Error, FileRole, Result};
 use crate::experiment::Experiment;
 use crate::layout::Results;
@@ -32,10 +31,6 @@ pub fn run(
     let folder = Results::new(root, profile).dir();
     let report = Report {
         profile,
-        kept: configs
-            .iter()
-            .filter_map(|config| Placement::of_latest_run(root, config, profile).kept)
-            .collect(),
         sections: assembly.sections,
         findings: assembly.findings,
         remaining,

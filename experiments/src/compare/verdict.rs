@@ -84,7 +84,7 @@ impl Verdict {
                  of times or memory: outside the stated tolerance)"
             }
             Self::NotComparable => {
-                "times on other hardware, results on a stand-in for the data, or no value in the \
+                "times on other hardware, data that are not on this machine, or no value in the \
                  paper"
             }
             Self::NotRun => "not in the grid of this profile",
@@ -132,8 +132,6 @@ pub struct Ours<'o> {
     pub lower_bound: Option<f64>,
     /// The certified relative gap of the value.
     pub gap: Option<f64>,
-    /// Whether it was computed on a stand-in and the known value was not.
-    pub stand_in: bool,
 }
 
 /// A verdict with its reason and, for a failure, the expected value.
@@ -171,11 +169,6 @@ pub fn judge(claim: &Claim<'_>, ours: &Ours<'_>) -> Judgement {
         if let Some(reason) = claim.not_comparable {
             return Judgement::new(Verdict::NotComparable, reason);
         }
-    }
-    if ours.stand_in {
-        // A deviation documented for the real data can be neither confirmed nor refuted here.
-        let used_deviation = claim.deviation.is_some();
-        return Judgement { used_deviation, ..Judgement::new(Verdict::NotComparable, STAND_IN) };
     }
     // An exponent of growth has one tolerance, however many digits are printed.
     let is_exponent = matches!(claim.tolerance, Some(Tolerance::Absolute(_)));
@@ -308,10 +301,6 @@ fn matches(printed: &Printed, ours: &Ours<'_>) -> bool {
     ours.value.is_some_and(|value| printed.accepts(value))
         || (ours.value.is_none() && !ours.text.is_empty() && printed.accepts_text(ours.text))
 }
-
-/// The reason for results on a stand-in.
-const STAND_IN: &str =
-    "Computed on a stand-in: the real data cannot be redistributed or are not on this machine.";
 
 /// Maximum relative gap of a certified optimum to its lower bound.
 const MAX_GAP: f64 = 1e-6;
@@ -547,31 +536,6 @@ mod tests {
         assert_eq!(judgement.reason, "timing on other hardware");
         let absent = Printed::NotImplemented;
         assert_eq!(judge(&claim(&absent), &ours(1.0)).reason, "The paper does not implement it.");
-    }
-
-    #[test]
-    fn stand_ins_are_never_compared() {
-        let printed = Printed::parse(PRINTED);
-        let deviation = deviation("1.7");
-        let near = Some(Tolerance::Factor(2.0));
-        for (reference, deviation, tolerance) in [
-            (false, None, None),
-            (false, Some(&deviation), None),
-            (true, None, None),
-            (false, None, near),
-        ] {
-            let deviation_reason = Some("A reason.");
-            let claim =
-                Claim { reference, deviation, tolerance, deviation_reason, ..claim(&printed) };
-            for value in [2.23, 1.7, 9.0] {
-                let judgement = judge(&claim, &Ours { stand_in: true, ..certified(value, 1.0) });
-                assert_eq!(
-                    (judgement.verdict, judgement.reason.as_str()),
-                    (Verdict::NotComparable, STAND_IN)
-                );
-                assert_eq!(judgement.used_deviation, deviation.is_some());
-            }
-        }
     }
 
     #[test]

@@ -6,87 +6,157 @@ use serde::Deserialize;
 
 use crate::columns;
 use crate::error::{Error, Result};
+use crate::selection::{self, Filter};
 
 /// One `[[compare]]` entry of a config.
 ///
 /// It selects rows of a file of known values. The result row of each has equal values in the `join`
 /// columns and the metric that `metric_column` or `metric` names.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "toml::Table")]
 pub struct CompareSpec {
-    /// File in `data/published`: values printed in a paper. Exactly one of `published` and
-    /// `reference` is given.
-    #[serde(default)]
-    pub published: Option<String>,
-    /// File in `data/expected`: independently computed values, all of which must be reproduced.
-    #[serde(default)]
-    pub reference: Option<String>,
-    /// Whether the printed values are recalled: the supplied text of the paper lacks them.
-    #[serde(default)]
-    pub recalled: bool,
+    /// The keys of every entry.
+    pub rows: ComparedRows,
+    /// The file of known values and the rules for its values, with their keys.
+    pub rule: Rule,
+}
+
+/// The keys of every `[[compare]]` entry.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct ComparedRows {
     /// Column of the known values → the values that select a row. Empty selects every row.
-    #[serde(default)]
-    pub filter: BTreeMap<String, Vec<String>>,
+    #[serde(default, deserialize_with = "selection::filter")]
+    pub filter: Filter,
     /// Column of our rows → the values that select a row. Empty selects every row.
-    #[serde(default)]
-    pub ours: BTreeMap<String, Vec<String>>,
+    #[serde(default, deserialize_with = "selection::filter")]
+    pub ours: Filter,
     /// Columns of both files whose values must be equal.
     pub join: Vec<String>,
     /// Column of the known values that names the metric. Exactly one of `metric_column` and
     /// `metric` is given.
-    #[serde(default)]
     pub metric_column: Option<String>,
     /// The metric of every row, for files without such a column.
-    #[serde(default)]
     pub metric: Option<String>,
     /// Column of the printed value (default `value`).
     #[serde(default = "super::default_column::value_column")]
     pub value_column: String,
-    /// Compared column of our rows (default `value`): `seconds` for the time of a phase that is a
-    /// metric.
-    #[serde(default)]
-    pub our_column: Option<OurColumn>,
     /// Factor from our unit to the printed unit (default 1), such as 0.001 for MB against GB.
-    #[serde(default)]
     pub our_scale: Option<f64>,
     /// Name of the metric in the report, where the name in the result table lacks the unit or the
     /// compared quantity.
-    #[serde(default)]
     pub label: Option<String>,
-    /// Whether our value is only an upper bound, such as the peak memory of the process. Below the
-    /// printed value the verdict is *lower*, above it *not comparable*.
-    #[serde(default)]
-    pub upper_bound: bool,
-    /// The decimals to which the paper rounded in turn, ending with the printed decimals, such as
-    /// `[3, 2]`. Empty (the default) if it rounded once, to the printed digits.
-    #[serde(default)]
-    pub rounded: Vec<usize>,
-    /// Factor within which a ratio of times or memory counts as reproduced. Outside it, the ratio
-    /// deviates for the reason in `deviations`, or fails without a reason.
-    #[serde(default)]
-    pub within_factor: Option<f64>,
-    /// Distance within which an exponent of growth counts as reproduced; outside it, as with
-    /// `within_factor`.
-    #[serde(default)]
-    pub within: Option<f64>,
-    /// Id → why a ratio of times or memory, or an exponent of growth, deviates, in one sentence.
-    /// `docs/deviations.md` has the explanation. Our value is not stated, as it depends on the
-    /// machine.
-    #[serde(default)]
-    pub deviations: BTreeMap<String, String>,
-    /// Methods, in our spelling, whose lower certified error counts as *improved*. Other methods
-    /// must be reproduced as published. Empty by default.
-    #[serde(default)]
-    pub improvable: Vec<String>,
     /// Column → (spelling in the file of known values → our spelling).
     #[serde(default)]
     pub rename: BTreeMap<String, BTreeMap<String, String>>,
-    /// Metric → the reason why it cannot be compared, such as timing on other hardware.
-    #[serde(default)]
-    pub not_comparable: BTreeMap<String, String>,
-    /// Why no run computes the values, which are then *not comparable*.
-    #[serde(default)]
-    pub without_result: Option<String>,
+}
+
+/// The keys of [`ComparedRows`].
+const COMMON: [&str; 9] = [
+    "filter",
+    "ours",
+    "join",
+    "metric_column",
+    "metric",
+    "value_column",
+    "our_scale",
+    "label",
+    "rename",
+];
+
+/// A kind of comparison.
+///
+/// `reference` is a file in `data/expected`, `published` one in `data/published` with values
+/// printed in a paper. `not_comparable` has metrics that cannot be compared, with the reason, such
+/// as timing on other hardware. `deviations` has ids, with the reason in one sentence why a ratio
+/// or exponent deviates, which `docs/deviations.md` explains; our value is not stated, as it
+/// depends on the machine.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "the keys are described above and at their kinds")]
+pub enum Rule {
+    /// Independently computed values, all of which must be reproduced.
+    Reference { reference: String },
+    /// Printed digits.
+    ///
+    /// `recalled`: the supplied text of the paper lacks them. `rounded`: the decimals to which the
+    /// paper rounded in turn, ending with the printed decimals, such as `[3, 2]`; empty if it
+    /// rounded once. `improvable`: methods, in our spelling, whose lower certified error counts as
+    /// *improved*; others must be reproduced as published. `without_result`: why no run computes
+    /// the values, which are then *not comparable*.
+    Digits {
+        published: String,
+        #[serde(default)]
+        recalled: bool,
+        #[serde(default)]
+        rounded: Vec<usize>,
+        #[serde(default)]
+        improvable: Vec<String>,
+        #[serde(default)]
+        not_comparable: BTreeMap<String, String>,
+        without_result: Option<String>,
+    },
+    /// Ratios of times or memory, which are reproduced within a factor.
+    Ratios {
+        published: String,
+        within_factor: f64,
+        #[serde(default)]
+        deviations: BTreeMap<String, String>,
+        #[serde(default)]
+        not_comparable: BTreeMap<String, String>,
+    },
+    /// Exponents of growth, which are reproduced within a distance.
+    Exponents {
+        published: String,
+        within: f64,
+        #[serde(default)]
+        deviations: BTreeMap<String, String>,
+        #[serde(default)]
+        not_comparable: BTreeMap<String, String>,
+    },
+    /// A column of costs, for the time of a phase that is a metric.
+    Costs { published: String, our_column: OurColumn, not_comparable: BTreeMap<String, String> },
+    /// A column of costs that is only an upper bound (`upper_bound = true`).
+    ///
+    /// Such as the peak memory of the process. Below the printed value the verdict is *lower*,
+    /// above it *not comparable*.
+    UpperBounds { published: String, our_column: OurColumn },
+}
+
+impl TryFrom<toml::Table> for CompareSpec {
+    type Error = String;
+
+    /// Reads an entry, whose kind is the first that has one of its keys.
+    fn try_from(table: toml::Table) -> std::result::Result<Self, String> {
+        let is_common = |key: &str| COMMON.contains(&key);
+        let (rows, mut keys): (toml::Table, toml::Table) =
+            table.into_iter().partition(|(key, _)| is_common(key));
+        let is_upper = keys.get("upper_bound").and_then(toml::Value::as_bool) == Some(true);
+        if is_upper {
+            keys.remove("upper_bound");
+        }
+        let kind = [
+            ("Reference", keys.contains_key("reference")),
+            ("UpperBounds", is_upper),
+            ("Ratios", keys.contains_key("within_factor")),
+            ("Exponents", keys.contains_key("within")),
+            ("Costs", keys.contains_key("our_column")),
+        ];
+        let kind = kind.iter().find(|(_, has_key)| *has_key).map_or("Digits", |(kind, _)| kind);
+        let tagged = toml::Table::from_iter([(kind.to_owned(), toml::Value::Table(keys))]);
+        let rule = tagged.try_into().map_err(|error: toml::de::Error| {
+            format!("{} (in every [[compare]]: `{}`)", error.message(), COMMON.join("`, `"))
+        })?;
+        let rows: ComparedRows =
+            rows.try_into().map_err(|error: toml::de::Error| error.to_string())?;
+        if rows.metric.is_some() == rows.metric_column.is_some() {
+            return Err(
+                "expected one of the keys `metric_column` (a column that names the metric) \
+                        and `metric` (one metric for all rows)"
+                    .to_owned(),
+            );
+        }
+        Ok(Self { rows, rule })
+    }
 }
 
 /// Tolerance of a value computed from times or memory.
@@ -120,195 +190,125 @@ impl OurColumn {
 }
 
 impl CompareSpec {
-    /// Checks the constraints between keys.
+    /// Checks the values of the keys.
     ///
     /// # Errors
-    /// An invalid value or combination, with its key relative to the `[[compare]]` table.
+    /// An invalid value, with its key relative to the `[[compare]]` table.
     pub fn validate(&self) -> Result<()> {
-        let refuse = |key: &str, expected: &str, found: String, remedy: &str| {
-            Err(Error::config(key, expected, found, remedy))
+        let is_bare = !self.file_name().contains(['/', '\\']) && self.file_name().ends_with(".csv");
+        let key = if self.is_reference() { "reference" } else { "published" };
+        let found = format!("\"{}\"", self.file_name());
+        let expected = "the bare name of a .csv file, without a folder";
+        Error::check(is_bare, key, expected, found, "remove the folder")?;
+        let (found, remedy) = ("an empty list", "name the columns of the key");
+        let joined = &self.rows.join;
+        Error::check(!joined.is_empty(), "join", "at least one column", found, remedy)?;
+        let scale = self.rows.our_scale.unwrap_or(1.0);
+        let remedy = "write e.g. 0.001 for MB against GB";
+        let is_scale = scale > 0.0 && scale.is_finite();
+        Error::check(is_scale, "our_scale", "a positive number", scale.to_string(), remedy)?;
+        if let Rule::Digits { rounded, improvable, .. } = &self.rule {
+            let falls = rounded.windows(2).all(|pair| pair[0] > pair[1]) && rounded.len() != 1;
+            let expected = "at least two decreasing numbers of decimals, such as [3, 2]";
+            let remedy = "write the decimals in the order of rounding, ending with those printed";
+            Error::check(falls, "rounded", expected, format!("{rounded:?}"), remedy)?;
+            let named = improvable.is_empty() || joined.iter().any(|c| c == columns::METHOD);
+            let expected = "the column method in `join`";
+            let remedy = "add method to `join`, or remove `improvable`";
+            Error::check(named, "improvable", expected, "`improvable` without it", remedy)?;
+        }
+        let (key, value, least) = match self.tolerance() {
+            Some(Tolerance::Factor(factor)) => ("within_factor", factor, 1.0),
+            Some(Tolerance::Absolute(distance)) => ("within", distance, 0.0),
+            None => return Ok(()),
         };
-        let one_file = "one of the keys `published` (a file in data/published) and `reference` (a \
-                        file in data/expected)";
-        let (key, file) = match (&self.published, &self.reference) {
-            (Some(file), None) => ("published", file),
-            (None, Some(file)) => ("reference", file),
-            (Some(_), Some(_)) => {
-                return refuse(
-                    "reference",
-                    one_file,
-                    "both".to_owned(),
-                    "add a second [[compare]] for the other file",
-                );
-            }
-            (None, None) => {
-                return refuse("", one_file, "neither".to_owned(), "name the file of known values");
-            }
-        };
-        if file.contains(['/', '\\']) || !file.ends_with(".csv") {
-            return refuse(
-                key,
-                "the bare name of a .csv file, without a folder",
-                format!("\"{file}\""),
-                "remove the folder",
-            );
-        }
-        if self.join.is_empty() {
-            return refuse(
-                "join",
-                "at least one column",
-                "an empty list".to_owned(),
-                "name the columns of the key",
-            );
-        }
-        let falling = self.rounded.windows(2).all(|pair| pair[0] > pair[1]);
-        if !self.rounded.is_empty() && (self.rounded.len() < 2 || !falling || key == "reference") {
-            return refuse(
-                "rounded",
-                "at least two decreasing numbers of decimals, such as [3, 2], with `published`",
-                format!("{:?} with `{key}`", self.rounded),
-                "write the decimals in the order of rounding, ending with the printed decimals",
-            );
-        }
-        self.validate_tolerance(key)?;
-        let by_method = self.join.iter().any(|column| column == columns::METHOD);
-        if !self.improvable.is_empty() && (key == "reference" || !by_method) {
-            let expected = "`published` and the column method in `join`";
-            return refuse(
-                "improvable",
-                expected,
-                "`improvable` without them".to_owned(),
-                "add method to `join`, or remove `improvable`",
-            );
-        }
-        let one_metric = "one of the keys `metric_column` (a column that names the metric) and \
-                          `metric` (one metric for all rows)";
-        match (&self.metric_column, &self.metric) {
-            (Some(_), Some(_)) => {
-                return refuse("metric", one_metric, "both".to_owned(), "remove one of them");
-            }
-            (None, None) => {
-                return refuse("", one_metric, "neither".to_owned(), "write one of them");
-            }
-            _ => {}
-        }
-        let explained = !self.not_comparable.is_empty() || self.upper_bound;
-        if self.our_column.is_some() && (key == "reference" || !explained) {
-            return refuse(
-                "our_column",
-                "`published` with `not_comparable` or `upper_bound`, because times and memory \
-                 depend on the machine",
-                "`our_column` without them".to_owned(),
-                "state in `not_comparable` why the values cannot be compared, or write upper_bound \
-                 = true",
-            );
-        }
-        if self.our_scale.is_some_and(|scale| !(scale > 0.0 && scale.is_finite())) {
-            let found = format!("{:?}", self.our_scale);
-            return refuse(
-                "our_scale",
-                "a positive number",
-                found,
-                "write e.g. 0.001 for MB against GB",
-            );
-        }
-        if self.upper_bound && (key == "reference" || !self.not_comparable.is_empty()) {
-            let expected = "`published` without `not_comparable`";
-            return refuse(
-                "upper_bound",
-                expected,
-                "`reference` or `not_comparable`".to_owned(),
-                "remove one of the keys",
-            );
-        }
-        let excuses = [
-            ("not_comparable", !self.not_comparable.is_empty()),
-            ("without_result", self.without_result.is_some()),
-        ];
-        if let Some((excuse, _)) = excuses.iter().find(|(_, used)| key == "reference" && *used) {
-            let expected = "`published`, because reference values must be reproduced";
-            let remedy = format!("remove `{excuse}`");
-            return refuse(excuse, expected, "`reference`".to_owned(), &remedy);
-        }
-        Ok(())
+        let expected = format!("a number above {least}");
+        let is_tolerance = value > least && value.is_finite();
+        Error::check(is_tolerance, key, expected, value.to_string(), "write such a number")?;
+        self.deviations().try_for_each(|(id, reason)| {
+            let (key, found) = (format!("deviations.{id}"), format!("\"{reason}\""));
+            let expected = "a sentence that ends with a full stop";
+            let remedy = "state the reason in a full sentence";
+            Error::check(reason.ends_with('.'), key, expected, found, remedy)
+        })
     }
 
-    fn validate_tolerance(&self, key: &str) -> Result<()> {
-        let refuse = |name: &str, expected: &str, found: String, remedy: &str| {
-            Err(Error::config(name, expected, format!("{found} with `{key}`"), remedy))
-        };
-        if let Some(factor) = self
-            .within_factor
-            .filter(|factor| !(*factor > 1.0 && factor.is_finite() && key == "published"))
-        {
-            let expected = "a factor above 1, such as 2, with `published`";
-            return refuse(
-                "within_factor",
-                expected,
-                factor.to_string(),
-                "write such a factor, or remove the key",
-            );
-        }
-        if let Some(distance) = self
-            .within
-            .filter(|distance| !(*distance > 0.0 && distance.is_finite() && key == "published"))
-        {
-            let expected = "a positive number, such as 0.1, with `published`";
-            return refuse(
-                "within",
-                expected,
-                distance.to_string(),
-                "write such a number, or remove the key",
-            );
-        }
-        if self.within.is_some() && self.within_factor.is_some() {
-            let remedy = "keep `within_factor` for ratios, `within` for exponents";
-            return refuse(
-                "within",
-                "one of the keys `within_factor` and `within`",
-                "both".to_owned(),
-                remedy,
-            );
-        }
-        if !self.deviations.is_empty() && self.tolerance().is_none() {
-            let expected = "`within_factor` or `within` in the same table";
-            let remedy =
-                "list a value that does not depend on the machine in data/expected/deviations.toml";
-            return refuse("deviations", expected, "neither".to_owned(), remedy);
-        }
-        if let Some((id, reason)) =
-            self.deviations.iter().find(|(_, reason)| !reason.ends_with('.'))
-        {
-            let remedy = "state the reason in a full sentence";
-            return refuse(
-                &format!("deviations.{id}"),
-                "a sentence that ends with a full stop",
-                format!("\"{reason}\""),
-                remedy,
-            );
-        }
-        Ok(())
+    /// Returns whether the known values are independently computed.
+    #[must_use]
+    pub fn is_reference(&self) -> bool {
+        matches!(self.rule, Rule::Reference { .. })
     }
 
     /// Returns the tolerance of values computed from times or memory, if any.
     #[must_use]
     pub fn tolerance(&self) -> Option<Tolerance> {
-        self.within_factor.map(Tolerance::Factor).or(self.within.map(Tolerance::Absolute))
+        match self.rule {
+            Rule::Ratios { within_factor, .. } => Some(Tolerance::Factor(within_factor)),
+            Rule::Exponents { within, .. } => Some(Tolerance::Absolute(within)),
+            _ => None,
+        }
+    }
+
+    /// Iterates over the ids and reasons of values outside the tolerance.
+    pub fn deviations(&self) -> impl Iterator<Item = (&String, &String)> {
+        let deviations = match &self.rule {
+            Rule::Ratios { deviations, .. } | Rule::Exponents { deviations, .. } => {
+                Some(deviations)
+            }
+            _ => None,
+        };
+        deviations.into_iter().flatten()
+    }
+
+    /// Returns why a metric cannot be compared, if the table says so.
+    #[must_use]
+    pub fn not_comparable(&self, metric: &str) -> Option<&str> {
+        match &self.rule {
+            Rule::Digits { not_comparable, .. }
+            | Rule::Ratios { not_comparable, .. }
+            | Rule::Exponents { not_comparable, .. }
+            | Rule::Costs { not_comparable, .. } => not_comparable.get(metric).map(String::as_str),
+            _ => None,
+        }
+    }
+
+    /// Returns the decimals to which the paper rounded in turn; empty if it rounded once.
+    #[must_use]
+    pub fn rounded(&self) -> &[usize] {
+        match &self.rule {
+            Rule::Digits { rounded, .. } => rounded,
+            _ => &[],
+        }
+    }
+
+    /// Returns the compared column of costs, if any.
+    #[must_use]
+    pub fn our_column(&self) -> Option<OurColumn> {
+        match self.rule {
+            Rule::Costs { our_column, .. } | Rule::UpperBounds { our_column, .. } => {
+                Some(our_column)
+            }
+            _ => None,
+        }
     }
 
     /// Returns the file's path below the root, with `/`.
     #[must_use]
     pub fn relative_path(&self) -> String {
-        match (&self.published, &self.reference) {
-            (_, Some(file)) => format!("data/expected/{file}"),
-            (Some(file), None) => format!("data/published/{file}"),
-            (None, None) => String::new(),
-        }
+        let folder = if self.is_reference() { "expected" } else { "published" };
+        format!("data/{folder}/{}", self.file_name())
     }
 
     /// Returns the bare file name.
     #[must_use]
     pub fn file_name(&self) -> &str {
-        self.reference.as_deref().or(self.published.as_deref()).unwrap_or_default()
+        match &self.rule {
+            Rule::Reference { reference: file }
+            | Rule::Digits { published: file, .. }
+            | Rule::Ratios { published: file, .. }
+            | Rule::Exponents { published: file, .. }
+            | Rule::Costs { published: file, .. }
+            | Rule::UpperBounds { published: file, .. } => file,
+        }
     }
 }

@@ -1,25 +1,13 @@
 //! The `[[derive]]` table of a config: rows computed from the rows of the result table.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::Deserialize;
 
 use crate::columns;
 use crate::error::{Error, Result};
-
-/// The ratio that is kept of several.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Take {
-    /// The smallest.
-    Smallest,
-    /// The largest.
-    Largest,
-    /// The geometric mean.
-    Mean,
-    /// The share of ratios below 1.
-    Share,
-}
+use crate::selection::{self, Filter, Take};
 
 /// One `[[derive]]` entry of a config: ratios of values of one run, for comparison and figures.
 ///
@@ -37,39 +25,58 @@ pub struct DeriveSpec {
     #[serde(default = "super::default_column::value_column")]
     pub column: String,
     /// Column → allowed values: selects the rows that are divided.
-    #[serde(default, rename = "where")]
-    pub filter: BTreeMap<String, Vec<String>>,
+    #[serde(default, rename = "where", deserialize_with = "selection::filter")]
+    pub filter: Filter,
     /// Key column → its value in the partner. `*` selects the partner with the smallest number,
     /// `a|b` the smaller of the two.
     pub over: BTreeMap<String, String>,
-    /// The ratio that is kept; all ratios by default.
+    /// The value that is kept; all values by default.
     #[serde(default)]
     pub take: Option<Take>,
-    /// Whether the ratio is inverted: partner/row, such as a speed-up.
+    /// The value of a row and its partner.
     #[serde(default)]
-    pub inverse: bool,
-    /// Whether to compute the saving in percent instead: 100·(1 − row/partner).
+    pub formula: Formula,
+    /// Whether the metric `<metric>_se` has the standard error of each ratio r = a/b. With the
+    /// standard errors s of the metric `<from>_se`, it is to first order r·√((s_a/a)² + (s_b/b)²),
+    /// for means of independent runs.
     #[serde(default)]
-    pub saving: bool,
-    /// Whether to compute the excess in percent instead: 100·(row/partner − 1).
-    #[serde(default)]
-    pub excess: bool,
-    /// Whether the square roots of row and partner are divided, such as root mean square errors.
-    #[serde(default)]
-    pub root: bool,
-    /// A numeric column x of `over`. The result is the exponent of growth in x,
-    /// ln(row/partner) / ln(x/x of the partner), instead of the ratio.
-    #[serde(default)]
-    pub exponent_of: Option<String>,
-    /// Metric of the standard errors s of `from`. The metric `<metric>_se` then has the standard
-    /// error of each ratio r = a/b: to first order r·√((s_a/a)² + (s_b/b)²), for means of
-    /// independent runs.
-    #[serde(default)]
-    pub error: Option<String>,
+    pub standard_error: bool,
     /// Column → its value in the derived rows. A column that the table lacks is added, empty in all
     /// other rows.
     #[serde(default)]
     pub set: BTreeMap<String, String>,
+}
+
+/// The value that is computed from a row and its partner.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Formula {
+    /// row/partner.
+    #[default]
+    Ratio,
+    /// partner/row, such as a speed-up.
+    Inverse,
+    /// The saving in percent: 100·(1 − row/partner).
+    Saving,
+    /// The excess in percent: 100·(row/partner − 1).
+    Excess,
+    /// The excess of the square roots in percent, such as root mean square errors.
+    RootExcess,
+    /// The exponent of growth in a numeric key column x: ln(row/partner) / ln(x/x of the partner).
+    Exponent(String),
+}
+
+impl fmt::Display for Formula {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ratio => f.write_str("row/partner"),
+            Self::Inverse => f.write_str("partner/row"),
+            Self::Saving => f.write_str("100 (1 - row/partner)"),
+            Self::Excess => f.write_str("100 (row/partner - 1)"),
+            Self::RootExcess => f.write_str("100 (sqrt(row/partner) - 1)"),
+            Self::Exponent(x) => write!(f, "ln(row/partner) / ln({x} of row/{x} of partner)"),
+        }
+    }
 }
 
 impl DeriveSpec {
@@ -78,81 +85,30 @@ impl DeriveSpec {
     /// # Errors
     /// An invalid value or combination, with its key relative to the `[[derive]]` table.
     pub fn validate(&self) -> Result<()> {
-        if self.over.is_empty() {
-            let expected = "the key columns in which the partner row differs";
-            return Err(Error::config(
-                "over",
-                expected,
-                "none",
-                "write e.g. over = { method = \"identity\" }",
-            ));
-        }
-        let fixed = self
-            .over
-            .keys()
-            .chain(self.set.keys())
-            .find(|column| columns::is_fixed(column) && column.as_str() != columns::METHOD);
-        if let Some(column) = fixed {
+        let expected = "the key columns in which the partner row differs";
+        let remedy = "write e.g. over = { method = \"identity\" }";
+        Error::check(!self.over.is_empty(), "over", expected, "none", remedy)?;
+        let is_free = |column: &&String| {
+            *column == columns::METHOD
+                || !(columns::is_fixed(column) || columns::OF_DERIVED.contains(&column.as_str()))
+        };
+        if let Some(column) = self.over.keys().chain(self.set.keys()).find(|c| !is_free(c)) {
             let expected = "key columns of the experiment, or `method`";
-            return Err(Error::config(
-                "over",
-                expected,
-                format!("\"{column}\""),
-                "name a key column",
-            ));
+            let found = format!("\"{column}\"");
+            return Err(Error::config("over", expected, found, "name a key column"));
         }
-        if let Some(column) = &self.exponent_of
-            && self
-                .over
-                .get(column)
-                .is_none_or(|value| !value.parse::<f64>().is_ok_and(|x| x > 0.0))
-        {
-            let expected = "a column for which `over` has a positive number";
-            return Err(Error::config(
-                "exponent_of",
-                expected,
-                format!("\"{column}\""),
-                "add the column to `over`",
-            ));
-        }
-        if self.set.contains_key(columns::DATA) {
-            let expected =
-                "columns other than data, which states whether a table is real or a stand-in";
-            return Err(Error::config("set.data", expected, "data", "remove it"));
-        }
-        let forms = [self.inverse, self.saving, self.excess, self.exponent_of.is_some()];
-        if forms.iter().filter(|form| **form).count() > 1 {
-            let found = "several of these keys";
-            return Err(Error::config(
-                "inverse",
-                "one of inverse, saving, excess, exponent_of",
-                found,
-                "write two [[derive]] tables",
-            ));
-        }
-        let plain = forms.iter().all(|form| !form)
-            && !self.root
-            && self.take.is_none()
-            && self.column == columns::VALUE;
-        if self.error.is_some() && !plain {
-            let expected =
-                "a table without take, column, inverse, saving, excess, root and exponent_of";
-            return Err(Error::config(
-                "error",
-                expected,
-                "one of these keys",
-                "remove one of the keys",
-            ));
-        }
-        if self.metric == self.from {
-            let found = format!("\"{}\" twice", self.metric);
-            return Err(Error::config(
-                "metric",
-                "a name other than `from`",
-                found,
-                "choose another name for the ratio",
-            ));
-        }
-        Ok(())
+        let expected =
+            "columns other than data, which states whether a table is real or a stand-in";
+        let is_real = self.set.contains_key(columns::DATA);
+        Error::check(!is_real, "set.data", expected, "data", "remove it")?;
+        let plain =
+            self.formula == Formula::Ratio && self.take.is_none() && self.column == columns::VALUE;
+        let expected = "a table without take, column and formula";
+        let (found, remedy) = ("one of these keys", "remove one of the keys");
+        Error::check(plain || !self.standard_error, "standard_error", expected, found, remedy)?;
+        let found = format!("\"{}\" twice", self.metric);
+        let remedy = "choose another name for the ratio";
+        let expected = "a name other than `from`";
+        Error::check(self.metric != self.from, "metric", expected, found, remedy)
     }
 }

@@ -1,52 +1,35 @@
 //! TOML documents: typed values from text, and line numbers of keys.
 
-use std::fmt::{self, Display};
-
-use serde::de::value::{MapAccessDeserializer, MapDeserializer, SeqDeserializer};
-use serde::de::{DeserializeOwned, Deserializer, Expected, IntoDeserializer, Unexpected, Visitor};
-use toml::Value;
+use serde::de::DeserializeOwned;
 use toml::de::DeTable;
 
 use crate::error::{ConfigProblem, Error, Result};
 
-/// Reads a document. Errors have their key, and its line if the document has that key.
+/// Reads a document.
 ///
 /// # Errors
 /// Text that is not TOML; missing or mistyped keys, and unknown keys if `T` has
-/// `deny_unknown_fields`.
+/// `deny_unknown_fields`. The message of the parser shows the line.
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<T> {
-    typed(&table(text)?).map_err(|error| error.on_line(|key| line_of(text, key)))
-}
-
-/// Reads a document without types.
-///
-/// # Errors
-/// Text that is not TOML.
-pub fn table(text: &str) -> Result<toml::Table> {
-    text.parse().map_err(|error: toml::de::Error| {
+    toml::from_str(text).map_err(|error| {
         let line = error.span().map(|span| line_at(text, span.start));
-        Error::at("", ConfigProblem::Syntax(error.message().to_owned())).on_line(|_| line)
+        Error::at("", ConfigProblem::Toml(error)).on_line(|_| line)
     })
 }
 
 /// Converts a table in memory, such as a grid, into a type.
 ///
 /// # Errors
-/// As [`read`], with keys relative to the table and without lines.
+/// As [`read`], with the key relative to the table, as far as it is known, and without a line.
 pub fn typed<T: DeserializeOwned>(table: &toml::Table) -> Result<T> {
-    serde_path_to_error::deserialize(Node(Value::Table(table.clone()))).map_err(|error| {
-        let path = error.path().to_string();
-        let path = if path == "." { String::new() } else { path };
-        let Fault(problem) = error.into_inner();
-        match *problem {
-            // The path ends with the table, or with the key itself if serde reached it.
-            ConfigProblem::UnknownKey { ref key, .. } | ConfigProblem::MissingKey(ref key)
-                if last_key(&path) != key =>
-            {
-                Error::at(key.clone(), *problem).under(&path)
-            }
-            problem => Error::at(path, problem),
-        }
+    table.clone().try_into().map_err(|error: toml::de::Error| {
+        let text = error.to_string();
+        let of_value = text.lines().find_map(|line| line.strip_prefix("in `")?.strip_suffix('`'));
+        let named = ["unknown field `", "missing field `"]
+            .iter()
+            .find_map(|words| error.message().strip_prefix(words)?.split('`').next());
+        let key = of_value.into_iter().chain(named);
+        Error::at(key.collect::<Vec<_>>().join("."), ConfigProblem::Toml(error))
     })
 }
 
@@ -88,154 +71,6 @@ fn line_at(text: &str, offset: usize) -> usize {
     text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
 }
 
-fn last_key(path: &str) -> &str {
-    path.rsplit('.').next().unwrap_or(path)
-}
-
-/// An error of serde, kept as its parts instead of a message.
-#[derive(Debug)]
-struct Fault(Box<ConfigProblem>);
-
-impl Fault {
-    fn mismatch(expected: &str, found: String) -> Self {
-        let expected = plain_type(expected);
-        let remedy = format!("write {expected}");
-        Self(Box::new(ConfigProblem::Mismatch { expected, found, remedy }))
-    }
-}
-
-impl serde::de::Error for Fault {
-    fn custom<T: Display>(message: T) -> Self {
-        Self(Box::new(ConfigProblem::Syntax(message.to_string())))
-    }
-
-    fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::mismatch(&expected.to_string(), found.to_string())
-    }
-
-    fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::mismatch(&expected.to_string(), found.to_string())
-    }
-
-    fn invalid_length(found: usize, expected: &dyn Expected) -> Self {
-        Self::mismatch(&expected.to_string(), format!("{found} elements"))
-    }
-
-    fn unknown_variant(found: &str, known: &'static [&'static str]) -> Self {
-        Self(Box::new(ConfigProblem::UnknownName {
-            noun: "name",
-            found: found.to_owned(),
-            known: owned(known),
-        }))
-    }
-
-    fn unknown_field(key: &str, known: &'static [&'static str]) -> Self {
-        Self(Box::new(ConfigProblem::UnknownKey { key: key.to_owned(), known: owned(known) }))
-    }
-
-    fn missing_field(key: &'static str) -> Self {
-        Self(Box::new(ConfigProblem::MissingKey(key.to_owned())))
-    }
-}
-
-impl Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl std::error::Error for Fault {}
-
-fn owned(names: &[&str]) -> Vec<String> {
-    names.iter().map(|name| (*name).to_owned()).collect()
-}
-
-/// Returns the plain name of a Rust type.
-fn plain_type(expected: &str) -> String {
-    match expected {
-        "u8" | "u16" | "u32" | "u64" | "u128" | "usize" => "a whole number, not negative",
-        "i8" | "i16" | "i32" | "i64" | "i128" | "isize" => "a whole number",
-        "a nonzero usize" | "a nonzero u32" | "a nonzero u64" => "a positive whole number",
-        "f32" | "f64" => "a number",
-        "a string" => "a string in quotes",
-        "a sequence" => "a list in brackets",
-        "a map" => "a table",
-        "a boolean" => "true or false",
-        other => other,
-    }
-    .to_owned()
-}
-
-/// A TOML value that serde reads with [`Fault`] as its error.
-struct Node(Value);
-
-impl<'de> IntoDeserializer<'de, Fault> for Node {
-    type Deserializer = Self;
-
-    fn into_deserializer(self) -> Self {
-        self
-    }
-}
-
-impl<'de> Deserializer<'de> for Node {
-    type Error = Fault;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Fault> {
-        match self.0 {
-            Value::String(text) => visitor.visit_string(text),
-            Value::Integer(number) => visitor.visit_i64(number),
-            Value::Float(number) => visitor.visit_f64(number),
-            Value::Boolean(value) => visitor.visit_bool(value),
-            Value::Datetime(date) => Err(serde::de::Error::invalid_type(
-                Unexpected::Other(&format!("the date or time {date}")),
-                &visitor,
-            )),
-            Value::Array(elements) => {
-                visitor.visit_seq(SeqDeserializer::new(elements.into_iter().map(Node)))
-            }
-            Value::Table(table) => visitor.visit_map(MapDeserializer::new(
-                table.into_iter().map(|(key, value)| (key, Node(value))),
-            )),
-        }
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(
-        self,
-        visitor: V,
-    ) -> std::result::Result<V::Value, Fault> {
-        visitor.visit_some(self)
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        visitor: V,
-    ) -> std::result::Result<V::Value, Fault> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        _variants: &'static [&'static str],
-        visitor: V,
-    ) -> std::result::Result<V::Value, Fault> {
-        match self.0 {
-            Value::String(name) => visitor.visit_enum(name.into_deserializer()),
-            Value::Table(table) => {
-                let entries = table.into_iter().map(|(key, value)| (key, Node(value)));
-                visitor.visit_enum(MapAccessDeserializer::new(MapDeserializer::new(entries)))
-            }
-            other => Node(other).deserialize_any(visitor),
-        }
-    }
-
-    serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
-        unit_struct seq tuple tuple_struct map struct identifier ignored_any
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde::Deserialize;
@@ -265,11 +100,6 @@ mod tests {
         name: String,
     }
 
-    fn refused(text: &str) -> (String, String) {
-        let error = read::<Sample>(text).unwrap_err();
-        (error.key().to_owned(), error.to_string())
-    }
-
     #[test]
     fn values_of_every_kind_are_read() {
         let read = |text: &str| read::<Sample>(text).unwrap();
@@ -282,36 +112,34 @@ mod tests {
     }
 
     #[test]
-    fn errors_have_key_and_line() {
-        for (text, key, line, part) in [
-            ("sizes = [1,\n 2, -3]", "sizes[2]", 2, "a whole number, not negative"),
-            ("sizes = [1]\nsize = 3", "size", 2, "did you mean `sizes`?"),
-            (
-                "sizes = []\n\n[[parts]]\nname = 'a'\n[[parts]]\nnome = 'b'",
-                "parts[1].nome",
-                6,
-                "did you mean `name`?",
-            ),
-            (
-                "sizes = []\n[[parts]]\nname = 'a'\n[[parts]]\n",
-                "parts[1].name",
-                4,
-                "add a line `name = …`",
-            ),
-            ("sizes = []\nparts = [{ name = 1 }]", "parts[0].name", 2, "integer `1`"),
-            ("sizes = []\nshape = 'lime'", "shape", 2, "did you mean \"line\"?"),
-            ("sizes = []\nshape = { square = { sid = 1 } }", "shape.square.side", 2, "this key"),
-            ("sizes = 1979-05-27", "sizes", 1, "the date or time 1979-05-27"),
-            ("sizes = []\nsizes = []", "", 2, "duplicate"),
-            ("sizes = [", "", 1, "problem:"),
+    fn errors_of_a_text_show_its_line() {
+        for (text, line, part) in [
+            ("sizes = [1,\n 2, -3]", 2, "integer `-3`, expected u32"),
+            ("sizes = [1]\nsize = 3", 2, "did you mean `sizes`?"),
+            ("sizes = []\n[[parts]]\nnome = 'b'", 3, "did you mean `name`?"),
+            ("sizes = []\n[[parts]]\n", 2, "missing field `name`"),
+            ("sizes = []\nshape = 'lime'", 2, "did you mean `line`?"),
+            ("sizes = []\nsizes = []", 2, "duplicate"),
+            ("sizes = [", 1, "unclosed"),
         ] {
-            let (found, message) = refused(text);
-            assert_eq!(found, key, "{message}");
-            assert!(message.contains(&format!("line {line}\n")), "{line} in {message}");
+            let message = read::<Sample>(text).unwrap_err().to_string();
+            assert!(message.starts_with(&format!("config, line {line}\n")), "{message}");
             assert!(message.contains(part), "{part} in {message}");
         }
-        let (key, message) = refused("");
-        assert!(key == "sizes" && message.starts_with("config\n"), "{message}");
+    }
+
+    #[test]
+    fn errors_of_a_table_have_its_key() {
+        for (text, key) in [
+            ("sizes = [1, -3]", "sizes"),
+            ("sizes = [1]\nsize = 3", "size"),
+            ("sizes = []\nparts = [{ nome = 'b' }]", "parts.nome"),
+            ("sizes = []\nshape = { square = { side = 'b' } }", "shape.side"),
+            ("", "sizes"),
+        ] {
+            let error = typed::<Sample>(&text.parse().unwrap()).unwrap_err();
+            assert_eq!(error.key(), key, "{error}");
+        }
     }
 
     #[test]

@@ -25,17 +25,33 @@ pub struct Overlay {
     pub expected_mb: Option<f64>,
 }
 
+/// The changes of all profiles.
+#[derive(Clone, Debug, Default, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profiles {
+    /// The changes of the profile `quick`.
+    #[serde(default)]
+    pub quick: Overlay,
+    /// The changes of the profile `paper`.
+    #[serde(default)]
+    pub paper: Overlay,
+}
+
 /// A loaded config: `configs/<experiment>.toml`.
 ///
 /// The grid is an untyped table; [`crate::engine::ExperimentPlan`] applies the type of the
 /// experiment's kind.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Config {
     /// The file.
+    #[serde(skip)]
     pub file: PathBuf,
     /// Its text, for the line numbers of errors.
+    #[serde(skip)]
     pub text: String,
     /// SHA-256 of the file, in hex.
+    #[serde(skip)]
     pub hash: String,
     /// Experiment id, equal to the path below `configs/` without `.toml`.
     pub experiment: String,
@@ -54,19 +70,25 @@ pub struct Config {
     /// Expected peak memory in MB (profile `standard`).
     pub expected_mb: f64,
     /// Whether cells are computed one at a time, because their memory is a result.
+    #[serde(default)]
     pub one_at_a_time: bool,
     /// The grid of the profile `standard`.
     pub grid: toml::Table,
-    /// The changes of the profile `quick`.
-    pub quick: Overlay,
-    /// The changes of the profile `paper`.
-    pub paper: Overlay,
+    /// The changes of the other profiles.
+    #[serde(default)]
+    pub profile: Profiles,
     /// Ratios computed from the results.
+    #[serde(default)]
     pub derive: Vec<DeriveSpec>,
     /// Known values to compare with.
+    #[serde(default)]
     pub compare: Vec<CompareSpec>,
     /// Figures to draw.
+    #[serde(skip)]
     pub figure: Vec<FigureSpec>,
+    /// The figures as written.
+    #[serde(default, rename = "figure")]
+    pub(super) written_figures: Vec<toml::Table>,
 }
 
 impl Config {
@@ -105,9 +127,9 @@ impl Config {
     #[must_use]
     pub fn overlay(&self, profile: Profile) -> Option<&Overlay> {
         match profile {
-            Profile::Quick => Some(&self.quick),
+            Profile::Quick => Some(&self.profile.quick),
             Profile::Standard => None,
-            Profile::Paper => Some(&self.paper),
+            Profile::Paper => Some(&self.profile.paper),
         }
     }
 

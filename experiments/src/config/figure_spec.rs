@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::error::{Error, Result};
+use crate::selection::{self, Filter};
 
 /// How several result rows on one point of the figure are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -31,8 +32,8 @@ pub struct PublishedOverlay {
     /// File in `data/published`.
     pub file: String,
     /// Column of that file → the values that select a row. Empty selects every row.
-    #[serde(default)]
-    pub filter: BTreeMap<String, Vec<String>>,
+    #[serde(default, deserialize_with = "selection::filter")]
+    pub filter: Filter,
     /// Column of the printed value (default `value`).
     #[serde(default = "super::default_column::value_column")]
     pub value_column: String,
@@ -66,8 +67,8 @@ pub struct SecondAxis {
     #[serde(default)]
     pub series_order: Vec<String>,
     /// Column → allowed values; other result rows are omitted.
-    #[serde(default, rename = "where")]
-    pub filter: BTreeMap<String, Vec<String>>,
+    #[serde(default, rename = "where", deserialize_with = "selection::filter")]
+    pub filter: Filter,
 }
 
 /// One `[[figure]]` entry of a config; columns are those of the experiment's result table.
@@ -152,8 +153,8 @@ pub struct FigureSpec {
     #[serde(default)]
     pub panel_columns: Option<usize>,
     /// Column → allowed values; other result rows are omitted.
-    #[serde(default, rename = "where")]
-    pub filter: BTreeMap<String, Vec<String>>,
+    #[serde(default, rename = "where", deserialize_with = "selection::filter")]
+    pub filter: Filter,
     /// Order of the categories (kinds with categories); categories not named here follow in the
     /// order of the table.
     #[serde(default)]
@@ -218,68 +219,41 @@ impl FigureSpec {
     pub fn validate(&self) -> Result<()> {
         let plain = |part: &str| !part.is_empty() && part != "." && part != "..";
         let extended = self.file.ends_with(".svg") || self.file.ends_with(".png");
-        if self.file.contains('\\') || !self.file.split('/').all(plain) || extended {
-            return Err(Error::config(
-                "file",
-                "a path below figures/ without extension, such as \"s1/fig2\"",
-                format!("\"{}\"", self.file),
-                "write folder and name only; both .svg and .png are written",
-            ));
-        }
-        if self.x.is_empty() == self.x_metric.is_none() {
-            let found = if self.x.is_empty() { "neither" } else { "both" };
-            let expected =
-                "one of the keys `x` (a column) and `x_metric` (a metric of the same cells)";
-            return Err(Error::config("x", expected, found, "write one of them"));
-        }
-        if !self.unmarked.is_empty() && self.series.is_none() {
-            let expected = "`series` in the same table, whose values `unmarked` names";
-            return Err(Error::config(
-                "unmarked",
-                expected,
-                "no `series`",
-                "add `series`, or remove `unmarked`",
-            ));
-        }
-        if self.y_error.is_some() && self.aggregate.is_some() {
-            return Err(Error::config(
-                "y_error",
-                "one of the keys `y_error` and `aggregate`, because both draw whiskers",
-                "both",
-                "remove one of them",
-            ));
-        }
-        if self.y_range.is_some() && (self.aggregate.is_some() || self.y_error.is_some()) {
-            let expected =
-                "one of the keys `y_range`, `aggregate` and `y_error`, because all draw whiskers";
-            return Err(Error::config("y_range", expected, "several", "keep one of them"));
-        }
-        if self.panel_columns == Some(0) {
-            let remedy = "write the number of panels in a row, or remove it";
-            return Err(Error::config("panel_columns", "a positive whole number", "0", remedy));
-        }
+        let is_path = !self.file.contains('\\') && self.file.split('/').all(plain) && !extended;
+        let expected = "a path below figures/ without extension, such as \"s1/fig2\"";
+        let remedy = "write folder and name only; both .svg and .png are written";
+        Error::check(is_path, "file", expected, format!("\"{}\"", self.file), remedy)?;
+        let found = if self.x.is_empty() { "neither" } else { "both" };
+        let expected = "one of the keys `x` (a column) and `x_metric` (a metric of the same cells)";
+        let is_one = self.x.is_empty() != self.x_metric.is_none();
+        Error::check(is_one, "x", expected, found, "write one of them")?;
+        let expected = "`series` in the same table, whose values `unmarked` names";
+        let is_named = self.unmarked.is_empty() || self.series.is_some();
+        let remedy = "add `series`, or remove `unmarked`";
+        Error::check(is_named, "unmarked", expected, "no `series`", remedy)?;
+        let expected = "one of the keys `y_error` and `aggregate`, because both draw whiskers";
+        let is_one = self.y_error.is_none() || self.aggregate.is_none();
+        Error::check(is_one, "y_error", expected, "both", "remove one of them")?;
+        let expected =
+            "one of the keys `y_range`, `aggregate` and `y_error`, because all draw whiskers";
+        let is_one = self.y_range.is_none() || (self.aggregate.is_none() && self.y_error.is_none());
+        Error::check(is_one, "y_range", expected, "several", "keep one of them")?;
+        let is_positive = self.panel_columns != Some(0);
+        let remedy = "write the number of panels in a row, or remove it";
+        Error::check(is_positive, "panel_columns", "a positive whole number", "0", remedy)?;
         for (key, end) in [("y_min", self.y_min), ("y_max", self.y_max)] {
             if let Some(value) = end {
                 self.check_on_y_axis(key, value)?;
             }
         }
-        if let (Some(low), Some(high)) = (self.y_min, self.y_max)
-            && low >= high
-        {
+        if let (Some(low), Some(high)) = (self.y_min, self.y_max) {
             let found = format!("{low} and {high}");
-            return Err(Error::config("y_max", "y_min < y_max", found, "swap them, or remove one"));
+            Error::check(low < high, "y_max", "y_min < y_max", found, "swap them, or remove one")?;
         }
-        if let Some(overlay) = &self.published
-            && !(overlay.scale > 0.0 && overlay.scale.is_finite())
-        {
-            let found = overlay.scale.to_string();
-            return Err(Error::config(
-                "published.scale",
-                "a positive number",
-                found,
-                "write e.g. 1000 for GB in MB",
-            ));
-        }
+        let scale = self.published.as_ref().map_or(1.0, |overlay| overlay.scale);
+        let (is_scale, found) = (scale > 0.0 && scale.is_finite(), scale.to_string());
+        let remedy = "write e.g. 1000 for GB in MB";
+        Error::check(is_scale, "published.scale", "a positive number", found, remedy)?;
         for (index, line) in self.reference_lines.iter().enumerate() {
             self.check_on_y_axis(&format!("reference_lines[{index}].value"), line.value)?;
         }
@@ -287,14 +261,13 @@ impl FigureSpec {
     }
 
     fn check_on_y_axis(&self, key: &str, value: f64) -> Result<()> {
-        if value.is_finite() && (!self.y_log || value > 0.0) {
-            return Ok(());
-        }
+        let is_on_axis = value.is_finite() && (!self.y_log || value > 0.0);
         let expected = if self.y_log {
             "a positive number (the axis is logarithmic)"
         } else {
             "a finite number"
         };
-        Err(Error::config(key, expected, value.to_string(), "write a value that is on the y axis"))
+        let remedy = "write a value that is on the y axis";
+        Error::check(is_on_axis, key, expected, value.to_string(), remedy)
     }
 }

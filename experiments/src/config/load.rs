@@ -3,48 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-
-use super::{CompareSpec, Config, DeriveSpec, FigureSpec, Overlay, document};
+use super::{Config, FigureSpec, document};
 use crate::error::{Document, Error, Result};
 use crate::hash::sha256_hex;
 use crate::layout;
 use crate::suggest::near;
-
-/// The contents of a config file.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    experiment: String,
-    kind: String,
-    title: String,
-    reproduces: String,
-    #[serde(default)]
-    order: Option<f64>,
-    seed: u64,
-    expected_seconds: f64,
-    expected_mb: f64,
-    #[serde(default)]
-    one_at_a_time: bool,
-    grid: toml::Table,
-    #[serde(default)]
-    profile: Profiles,
-    #[serde(default)]
-    derive: Vec<DeriveSpec>,
-    #[serde(default)]
-    compare: Vec<CompareSpec>,
-    #[serde(default)]
-    figure: Vec<FigureSpec>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Profiles {
-    #[serde(default)]
-    quick: Overlay,
-    #[serde(default)]
-    paper: Overlay,
-}
 
 /// Reads one config.
 ///
@@ -75,100 +38,67 @@ pub fn parse(file: &Path, text: &str) -> Result<Config> {
 }
 
 fn parse_document(file: &Path, text: &str) -> Result<Config> {
-    let mut table = document::table(text)?;
-    inherit_figures(&mut table)?;
-    let document: Written = document::typed(&table)?;
-    check_experiment(file, &document.experiment)?;
-    for (key, value) in [("title", &document.title), ("reproduces", &document.reproduces)] {
-        if value.trim().is_empty() {
-            return Err(Error::config(
-                key,
-                "a few words",
-                "an empty string",
-                "write one line of text",
-            ));
-        }
+    let mut config: Config = document::read(text)?;
+    check_experiment(file, &config.experiment)?;
+    for (key, value) in [("title", &config.title), ("reproduces", &config.reproduces)] {
+        let (found, remedy) = ("an empty string", "write one line of text");
+        Error::check(!value.trim().is_empty(), key, "a few words", found, remedy)?;
     }
-    if let Some(order) = document.order
-        && !order.is_finite()
-    {
-        let remedy = "write the position of the item in its paper, such as 3.1";
-        return Err(Error::config("order", "a finite number", order.to_string(), remedy));
-    }
-    let quick = &document.profile.quick;
-    let paper = &document.profile.paper;
+    let order = config.order.unwrap_or_default();
+    let remedy = "write the position of the item in its paper, such as 3.1";
+    Error::check(order.is_finite(), "order", "a finite number", order.to_string(), remedy)?;
+    let quick = &config.profile.quick;
+    let paper = &config.profile.paper;
     let costs = [
-        ("expected_seconds", Some(document.expected_seconds)),
-        ("expected_mb", Some(document.expected_mb)),
+        ("expected_seconds", Some(config.expected_seconds)),
+        ("expected_mb", Some(config.expected_mb)),
         ("profile.quick.expected_seconds", quick.expected_seconds),
         ("profile.quick.expected_mb", quick.expected_mb),
         ("profile.paper.expected_seconds", paper.expected_seconds),
         ("profile.paper.expected_mb", paper.expected_mb),
     ];
-    for (key, value) in costs {
-        if let Some(value) = value
-            && !(value.is_finite() && value > 0.0)
-        {
-            return Err(Error::config(
-                key,
-                "a positive number",
-                value.to_string(),
-                "write the approximate cost of one run",
-            ));
-        }
+    for (key, value) in costs.into_iter().filter_map(|(key, value)| Some((key, value?))) {
+        let (is_cost, found) = (value.is_finite() && value > 0.0, value.to_string());
+        let remedy = "write the approximate cost of one run";
+        Error::check(is_cost, key, "a positive number", found, remedy)?;
     }
-    for (index, spec) in document.derive.iter().enumerate() {
+    for (index, spec) in config.derive.iter().enumerate() {
         spec.validate().map_err(|error| error.under(&format!("derive[{index}]")))?;
     }
-    for (index, spec) in document.compare.iter().enumerate() {
+    for (index, spec) in config.compare.iter().enumerate() {
         spec.validate().map_err(|error| error.under(&format!("compare[{index}]")))?;
     }
-    for (index, spec) in document.figure.iter().enumerate() {
-        spec.validate().map_err(|error| error.under(&format!("figure[{index}]")))?;
-    }
-    Ok(Config {
-        file: file.to_owned(),
-        text: text.to_owned(),
-        hash: sha256_hex(text.as_bytes()),
-        experiment: document.experiment,
-        kind: document.kind,
-        title: document.title,
-        reproduces: document.reproduces,
-        order: document.order,
-        seed: document.seed,
-        expected_seconds: document.expected_seconds,
-        expected_mb: document.expected_mb,
-        one_at_a_time: document.one_at_a_time,
-        grid: document.grid,
-        quick: document.profile.quick,
-        paper: document.profile.paper,
-        derive: document.derive,
-        compare: document.compare,
-        figure: document.figure,
-    })
+    config.figure = figures(std::mem::take(&mut config.written_figures))?;
+    config.file = file.to_owned();
+    config.text = text.to_owned();
+    config.hash = sha256_hex(text.as_bytes());
+    Ok(config)
 }
 
-/// Adds to every `[[figure]]` with the key `like` the other keys of the figure that it names.
-fn inherit_figures(table: &mut toml::Table) -> Result<()> {
-    let Some(toml::Value::Array(figures)) = table.get_mut("figure") else { return Ok(()) };
-    for index in 0..figures.len() {
-        let (earlier, rest) = figures.split_at_mut(index);
-        let Some(toml::Value::Table(figure)) = rest.first_mut() else { continue };
-        let Some(like) = figure.remove("like") else { continue };
-        let named = |other: &&toml::Value| other.get("file") == Some(&like);
-        let Some(toml::Value::Table(inherited)) = earlier.iter().find(named) else {
-            return Err(Error::config(
-                format!("figure[{index}].like"),
-                "the `file` of an earlier figure in this config",
-                like.as_str().map_or("not a string".to_owned(), |file| format!("\"{file}\"")),
-                "name such a figure, or write all keys",
-            ));
-        };
-        let mut merged = inherited.clone();
-        merged.extend(std::mem::take(figure));
-        *figure = merged;
+/// Returns the figures. One with the key `like` has the other keys of the figure that it names.
+fn figures(tables: Vec<toml::Table>) -> Result<Vec<FigureSpec>> {
+    let mut complete: Vec<toml::Table> = Vec::new();
+    let mut figures = Vec::new();
+    for (index, mut table) in tables.into_iter().enumerate() {
+        let located = |error: Error| error.under(&format!("figure[{index}]"));
+        if let Some(like) = table.remove("like") {
+            let named = |other: &&toml::Table| other.get("file") == Some(&like);
+            let Some(inherited) = complete.iter().find(named) else {
+                let expected = "the `file` of an earlier figure in this config";
+                let remedy = "name such a figure, or write all keys";
+                let found = like.as_str().unwrap_or("not a string");
+                return Err(located(Error::config("like", expected, found, remedy)));
+            };
+            let mut merged = inherited.clone();
+            merged.extend(table);
+            table = merged;
+        }
+        let figure: FigureSpec = document::typed(&table).map_err(located)?;
+        figure.validate().map_err(located)?;
+        figures.push(figure);
+        complete.push(table);
     }
-    Ok(())
+    Ok(figures)
 }
 
 /// Checks that the id, which names results and cells on disk, is the path below `configs/`.
@@ -179,49 +109,30 @@ fn check_experiment(file: &Path, experiment: &str) -> Result<()> {
     let parts: Vec<String> =
         absolute.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
     let Some(configs) = parts.iter().rposition(|part| part == "configs") else {
-        return Err(Error::config(
-            "",
-            "a file below a folder named configs",
-            absolute.display().to_string(),
-            "move it to configs/<paper>/<name>.toml",
-        ));
+        let (expected, found) = ("a file below a folder named configs", absolute.display());
+        let remedy = "move it to configs/<paper>/<name>.toml";
+        return Err(Error::config("", expected, found.to_string(), remedy));
     };
     let below = parts[configs + 1..].join("/");
     let Some(id) = below.strip_suffix(".toml") else {
-        return Err(Error::config(
-            "",
-            "a file name that ends with .toml",
-            below,
-            "rename the file",
-        ));
+        let expected = "a file name that ends with .toml";
+        return Err(Error::config("", expected, below, "rename the file"));
     };
     let portable = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
-    if !id.chars().all(portable) || id.split('/').any(|part| part.starts_with('.')) {
-        return Err(Error::config(
-            "",
-            "a path below configs/ of letters, digits, '-', '_' and '.', no part of which starts \
-             with '.'",
-            below,
-            "rename the file; results and cells are named after it",
-        ));
-    }
-    if id.split('/').next().is_some_and(|first| layout::RESERVED.contains(&first)) {
-        return Err(Error::config(
-            "",
-            format!("a first folder other than {}", layout::RESERVED.join(", ")),
-            below,
-            "move the file; results/ uses these folder names",
-        ));
-    }
-    if experiment != id {
-        return Err(Error::config(
-            "experiment",
-            format!("\"{id}\", the path below configs/ without .toml"),
-            format!("\"{experiment}\""),
-            format!("write experiment = \"{id}\", or move the file to configs/{experiment}.toml"),
-        ));
-    }
-    Ok(())
+    let is_portable = id.chars().all(portable) && !id.split('/').any(|part| part.starts_with('.'));
+    let expected = "a path below configs/ of letters, digits, '-', '_' and '.', no part of which \
+                    starts with '.'";
+    let remedy = "rename the file; results and cells are named after it";
+    Error::check(is_portable, "", expected, &below, remedy)?;
+    let is_free = id.split('/').next().is_none_or(|first| !layout::RESERVED.contains(&first));
+    let expected = format!("a first folder other than {}", layout::RESERVED.join(", "));
+    let remedy = "move the file; results/ uses these folder names";
+    Error::check(is_free, "", expected, &below, remedy)?;
+    let expected = format!("\"{id}\", the path below configs/ without .toml");
+    let found = format!("\"{experiment}\"");
+    let remedy =
+        format!("write experiment = \"{id}\", or move the file to configs/{experiment}.toml");
+    Error::check(experiment == id, "experiment", expected, found, remedy)
 }
 
 /// Reads every config below `<root>/configs`, sorted by path.

@@ -9,9 +9,9 @@ mod figure_spec;
 mod load;
 
 pub use crate::profile::{Part, Profile};
-pub use compare_spec::{CompareSpec, OurColumn, Tolerance};
-pub use derive_spec::{DeriveSpec, Take};
+pub use compare_spec::{CompareSpec, ComparedRows, OurColumn, Rule, Tolerance};
+pub use derive_spec::{DeriveSpec, Formula};
 pub use document::{line_of, read, typed};
-pub use experiment_config::{Config, Overlay};
+pub use experiment_config::{Config, Overlay, Profiles};
 pub use figure_spec::{Aggregate, FigureSpec, PublishedOverlay, ReferenceLine, SecondAxis};
 pub use load::{find, load, load_all, parse};

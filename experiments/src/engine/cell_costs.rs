@@ -19,7 +19,7 @@ const CORES: f64 = 2.0;
 pub(super) fn cell_costs(root: &Path, plan: &ExperimentPlan<'_>) -> Vec<f64> {
     let experiment = &plan.config.experiment;
     let mut known: HashMap<String, f64> = HashMap::new();
-    let files = [Results::new(root, Profile::Standard), plan.placement(root).local()]
+    let files = [Results::new(root, Profile::Standard), plan.results(root)]
         .map(|folder| folder.table(experiment));
     for file in files {
         let Ok(table) = Table::read(&file, experiment, "run the experiment") else { continue };

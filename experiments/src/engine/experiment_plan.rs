@@ -6,12 +6,12 @@ use std::path::Path;
 use matmech::named_file::relative_to;
 
 use super::address::{cell_address, inputs_hash};
-use super::placement::Placement;
 use crate::columns;
 use crate::config::{Config, Profile};
 use crate::datasets::DataUse;
 use crate::error::{Error, Result};
 use crate::experiment::{Cell, Experiment, kind_of};
+use crate::layout::Results;
 
 /// A cell with its address and the hash of its inputs.
 #[derive(Clone, Debug)]
@@ -81,11 +81,26 @@ impl<'a> ExperimentPlan<'a> {
         self.data().into_iter().filter(|data| data.is_stand_in())
     }
 
-    /// Decides where a run writes its results.
+    /// Returns where a run writes its results: the default folders, or those of results on
+    /// stand-ins.
     #[must_use]
-    pub fn placement<'r>(&self, root: &'r Path) -> Placement<'r> {
-        Placement::new(root, self.config, self.profile, self.data())
+    pub fn results<'r>(&self, root: &'r Path) -> Results<'r> {
+        let results = Results::new(root, self.profile);
+        if self.stand_ins().next().is_some() { results.on_stand_ins() } else { results }
     }
+}
+
+/// Returns whether an experiment has no result table and this machine lacks its data.
+#[must_use]
+pub fn lacks_data(
+    root: &Path,
+    config: &Config,
+    experiments: &[Box<dyn Experiment>],
+    profile: Profile,
+) -> bool {
+    !Results::new(root, profile).table(&config.experiment).is_file()
+        && ExperimentPlan::new(config, experiments, profile)
+            .is_ok_and(|plan| plan.stand_ins().next().is_some())
 }
 
 /// Expands and checks the grid of a profile.

@@ -14,7 +14,6 @@ mod certificates;
 mod experiment_plan;
 mod machine;
 mod part_lock;
-mod placement;
 mod prepare;
 mod progress;
 mod provenance;
@@ -28,9 +27,8 @@ mod validate;
 
 pub use address::{cell_address, cell_rng, inputs_hash};
 pub use certificates::read as read_certificates;
-pub use experiment_plan::{ExperimentPlan, PlannedCell};
+pub use experiment_plan::{ExperimentPlan, PlannedCell, lacks_data};
 pub use machine::{Code, Machine, peak_mb};
-pub use placement::{Kept, Placement};
 pub use prepare::{Prepared, RunOptions, prepare};
 pub use progress::Display;
 pub use provenance::{Provenance, built_with};

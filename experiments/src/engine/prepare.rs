@@ -78,7 +78,7 @@ pub fn prepare<'a>(
         }
         let store = Store::new(root, &plan.config.experiment);
         store.check_writable()?;
-        let table = plan.placement(root).local().table(&plan.config.experiment);
+        let table = plan.results(root).table(&plan.config.experiment);
         let dir = table.parent().unwrap_or(root);
         check_writable(dir).map_err(|error| Error::unwritable(FileRole::Results, dir, &error))?;
         let mut records = Vec::with_capacity(plan.cells.len());

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use chrono::SecondsFormat;
@@ -10,12 +9,12 @@ use chrono::SecondsFormat;
 use super::certificates;
 use super::experiment_plan::ExperimentPlan;
 use super::machine::{Code, Machine, peak_mb};
-use super::placement::{Kept, Placement};
 use super::provenance::{CARGO_LOCK, Provenance, RUSTC};
 use super::provenance_record::ProvenanceRecord;
 use super::results::table;
 use super::store::CellRecord;
 use crate::atomic::write_atomically;
+use crate::derive;
 use crate::error::{Error, FileRole, Result};
 use crate::hash::sha256_hex;
 
@@ -26,15 +25,11 @@ pub enum TableOutcome {
     Written {
         /// The table.
         file: PathBuf,
-        /// The kept table on real data, if this table is on stand-ins.
-        kept: Option<Kept>,
     },
     /// Unchanged with its provenance: nothing was computed and the table on disk is equal.
     Unchanged {
         /// The table.
         file: PathBuf,
-        /// As for a written table.
-        kept: Option<Kept>,
     },
     /// Not written, because some cells have no result; an older table stays.
     Incomplete {
@@ -55,9 +50,8 @@ pub(super) struct Run<'a> {
 
 /// Writes the table from `records`, one per cell in grid order, and its provenance.
 ///
-/// The files go to the folder of results on stand-ins if they would otherwise replace results on
-/// real data. If nothing was computed and the table on disk is equal, both files stay unchanged, so
-/// that the provenance describes the run that computed them.
+/// If nothing was computed and the table on disk is equal, both files stay unchanged, so that the
+/// provenance describes the run that computed them.
 pub(super) fn publish(
     root: &Path,
     plan: &ExperimentPlan<'_>,
@@ -65,8 +59,7 @@ pub(super) fn publish(
     run: Run<'_>,
 ) -> Result<TableOutcome> {
     let config = plan.config;
-    let placement = plan.placement(root);
-    let folder = placement.local();
+    let folder = plan.results(root);
     let file = folder.table(&config.experiment);
     let provenance_file = folder.provenance(&config.experiment);
     let content = table(plan, records)
@@ -77,8 +70,8 @@ pub(super) fn publish(
         && fs::read(&file).is_ok_and(|old| old == content)
         && is_provenance_of(&provenance_file, plan, &table_sha256)
     {
-        remove_unused(&placement, &config.experiment)?;
-        return Ok(TableOutcome::Unchanged { file, kept: placement.kept });
+        derive::write(folder, config)?;
+        return Ok(TableOutcome::Unchanged { file });
     }
     let other = records.iter().filter(|record| record.is_of_other(run.code));
     let other_sources: BTreeSet<&str> = other.map(|record| record.code.source.as_str()).collect();
@@ -118,24 +111,8 @@ pub(super) fn publish(
         .map_err(|error| Error::unwritable(FileRole::ResultTable, &file, &error))?;
     write_atomically(&provenance_file, (json + "\n").as_bytes())
         .map_err(|error| Error::unwritable(FileRole::Provenance, &provenance_file, &error))?;
-    remove_unused(&placement, &config.experiment)?;
-    Ok(TableOutcome::Written { file, kept: placement.kept })
-}
-
-/// Removes earlier results from folders that the experiment no longer uses.
-fn remove_unused(placement: &Placement<'_>, experiment: &str) -> Result<()> {
-    let Some(folder) = placement.unused() else { return Ok(()) };
-    let files =
-        [folder.table(experiment), folder.provenance(experiment), folder.certificates(experiment)];
-    for file in files {
-        match fs::remove_file(&file) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(Error::unwritable(FileRole::ResultTable, &file, &error));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
+    derive::write(folder, config)?;
+    Ok(TableOutcome::Written { file })
 }
 
 /// Returns whether the provenance on disk is that of this table under the same config values.

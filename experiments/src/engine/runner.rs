@@ -36,6 +36,8 @@ pub struct Summary {
     pub failed: Vec<CellFailure>,
     /// The result table.
     pub table: TableOutcome,
+    /// Names of the data sets that stand-ins replace.
+    pub stand_ins: Vec<String>,
     /// Wall time in seconds from the start of its first cell. Cells of other experiments run in
     /// between.
     pub wall_seconds: f64,
@@ -256,6 +258,7 @@ impl<'a> Run<'a> {
             reused: state.reused,
             failed: failed.into_iter().map(|(_, failure)| failure).collect(),
             table,
+            stand_ins: plan.stand_ins().map(|data| data.name.clone()).collect(),
             wall_seconds,
         })
     }

@@ -151,6 +151,20 @@ impl Error {
         Self::at(key, problem)
     }
 
+    /// Refuses a value at `key`, as [`Error::config`], unless `holds` is true.
+    ///
+    /// # Errors
+    /// The error if `holds` is false.
+    pub fn check(
+        holds: bool,
+        key: impl Into<String>,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Result<()> {
+        if holds { Ok(()) } else { Err(Self::config(key, expected, found, remedy)) }
+    }
+
     /// Returns the error of an unknown name; the message suggests the nearest known name.
     pub fn unknown_name(
         key: impl Into<String>,

@@ -18,15 +18,6 @@ pub enum ConfigProblem {
         /// How to fix it.
         remedy: String,
     },
-    /// An unknown key.
-    UnknownKey {
-        /// The key.
-        key: String,
-        /// The known keys.
-        known: Vec<String>,
-    },
-    /// A missing key.
-    MissingKey(String),
     /// An unknown name.
     UnknownName {
         /// The kind of thing that is named.
@@ -36,8 +27,8 @@ pub enum ConfigProblem {
         /// The known names.
         known: Vec<String>,
     },
-    /// Text that is not TOML, with the parser's message.
-    Syntax(String),
+    /// Text that is not TOML or has other keys or types, with the parser's message.
+    Toml(toml::de::Error),
     /// A value that the library refuses.
     Refused(matmech::Error),
 }
@@ -49,21 +40,6 @@ impl fmt::Display for ConfigProblem {
         };
         match self {
             Self::Mismatch { expected, found, remedy } => parts(expected, found, remedy),
-            Self::UnknownKey { key, known } => {
-                let expected = match known.as_slice() {
-                    [] => "no keys here".to_owned(),
-                    [key] => format!("only the key {key}"),
-                    keys => format!("only the keys {}", keys.join(", ")),
-                };
-                let remedy = match nearest(key, known) {
-                    Some(name) => format!("did you mean `{name}`?"),
-                    None => "remove this key".to_owned(),
-                };
-                parts(&expected, "an unknown key", &remedy)
-            }
-            Self::MissingKey(key) => {
-                parts("this key", "nothing", &format!("add a line `{key} = …`"))
-            }
             Self::UnknownName { noun, found, known } => {
                 let expected = if known.is_empty() {
                     format!("a known {noun} (there are none)")
@@ -80,9 +56,23 @@ impl fmt::Display for ConfigProblem {
                 Some((expected, found, remedy)) => parts(&expected, &found, remedy),
                 None => write!(f, "  problem:  {error}"),
             },
-            Self::Syntax(message) => write!(f, "  problem:  {message}"),
+            Self::Toml(error) => {
+                write!(f, "{}", error.to_string().trim_end())?;
+                match meant(error.message()) {
+                    Some(name) => write!(f, "; did you mean `{name}`?"),
+                    None => Ok(()),
+                }
+            }
         }
     }
+}
+
+/// Returns the nearest of the names that a message expects instead of an unknown name.
+fn meant(message: &str) -> Option<String> {
+    let mut names = message.strip_prefix("unknown ")?.split('`').skip(1).step_by(2);
+    let found = names.next()?;
+    let known: Vec<String> = names.map(str::to_owned).collect();
+    nearest(found, &known).map(ToString::to_string)
 }
 
 /// Returns expected, found and remedy of a library error that has these parts.

@@ -3,7 +3,7 @@
 use plotters::style::RGBColor;
 
 use super::canvas::{Align, Canvas, Lettering, Point};
-use super::chart::Panel;
+use super::chart::{Mark, Panel};
 use super::font::text_width;
 use super::form::{Form, XAxis};
 use super::frame::{Area, Frame};
@@ -68,46 +68,108 @@ impl FigureKind for Bars {
         panel: &Panel,
         spec: &FigureSpec,
     ) -> Result<()> {
-        let groups = frame.categories.labels.len().max(1) as f64;
-        let group = (area.right - area.left) / groups;
-        let width = (group * 0.8 / panel.marks.len().max(1) as f64).min(130.0);
-        let occupied = width * panel.marks.len() as f64;
-        let left = |series: usize, category: f64| {
-            area.left + group * (category + 0.5) - occupied / 2.0 + width * series as f64
-        };
-        let height = |value: f64| frame.to_y(area, value).clamp(area.top, area.bottom);
-        let base = height(frame.y.baseline());
-        let gap = (width * 0.06).min(3.0);
+        let groups = Groups::new(frame, area, panel);
         for (series, marks) in panel.marks.iter().enumerate() {
             for mark in marks {
-                let (from, to) = (left(series, mark.x) + gap, left(series, mark.x) + width - gap);
-                let end = height(mark.y);
-                canvas.rectangle((from, end.min(base)), (to, end.max(base)), bar_color(series))?;
-                let middle = (from + to) / 2.0;
-                if mark.low < mark.high {
-                    whisker(canvas, (middle, height(mark.low)), (middle, height(mark.high)), INK)?;
-                }
+                groups.bar(canvas, series, mark)?;
                 if spec.value_labels {
-                    let end = height(mark.high.max(mark.y));
-                    let published = panel.published.get(series).into_iter().flatten();
-                    let rings: Vec<f64> = published
-                        .filter(|(category, _)| *category == mark.x)
-                        .map(|&(_, y)| frame.to_y(area, y))
-                        .collect();
-                    value_label(canvas, mark.y, (middle, above(end, &rings)), width)?;
+                    let published = panel.published.get(series).map_or(&[][..], Vec::as_slice);
+                    groups.label(canvas, series, mark, published)?;
                 }
             }
         }
         for (series, points) in panel.published.iter().enumerate() {
-            for &(category, y) in points {
-                let at = (left(series, category) + width / 2.0, frame.to_y(area, y));
-                if inside(area, at) {
-                    // The rings of neighbouring bars must not touch.
-                    ring_of(canvas, INK, at, RING.min(width * 0.4))?;
-                }
+            for &point in points {
+                groups.ring(canvas, series, point)?;
             }
         }
         Ok(())
+    }
+}
+
+/// The positions of the bars of a panel.
+struct Groups<'f> {
+    frame: &'f Frame,
+    area: Area,
+    /// Width of a category.
+    group: f64,
+    /// Width of the bars of a category.
+    occupied: f64,
+    /// Width of a bar with the gaps on both sides.
+    width: f64,
+    gap: f64,
+}
+
+impl<'f> Groups<'f> {
+    fn new(frame: &'f Frame, area: Area, panel: &Panel) -> Self {
+        let groups = frame.categories.labels.len().max(1) as f64;
+        let group = (area.right - area.left) / groups;
+        let width = (group * 0.8 / panel.marks.len().max(1) as f64).min(130.0);
+        let occupied = width * panel.marks.len() as f64;
+        Self { frame, area, group, occupied, width, gap: (width * 0.06).min(3.0) }
+    }
+
+    fn left(&self, series: usize, category: f64) -> f64 {
+        self.area.left + self.group * (category + 0.5) - self.occupied / 2.0
+            + self.width * series as f64
+    }
+
+    /// Returns the left and right side of a bar.
+    fn sides(&self, series: usize, category: f64) -> (f64, f64) {
+        let left = self.left(series, category);
+        (left + self.gap, left + self.width - self.gap)
+    }
+
+    fn middle(&self, series: usize, category: f64) -> f64 {
+        let (from, to) = self.sides(series, category);
+        (from + to) / 2.0
+    }
+
+    /// Returns the position of a value on the y axis, inside the area.
+    fn height(&self, value: f64) -> f64 {
+        self.frame.to_y(self.area, value).clamp(self.area.top, self.area.bottom)
+    }
+
+    /// Draws a bar with its whisker.
+    fn bar(&self, canvas: &dyn Canvas, series: usize, mark: &Mark) -> Result<()> {
+        let (from, to) = self.sides(series, mark.x);
+        let (base, end) = (self.height(self.frame.y.baseline()), self.height(mark.y));
+        canvas.rectangle((from, end.min(base)), (to, end.max(base)), bar_color(series))?;
+        if mark.low < mark.high {
+            let middle = self.middle(series, mark.x);
+            whisker(
+                canvas,
+                (middle, self.height(mark.low)),
+                (middle, self.height(mark.high)),
+                INK,
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Draws the value of a bar, clear of the rings of its `published` values.
+    fn label(
+        &self,
+        canvas: &dyn Canvas,
+        series: usize,
+        mark: &Mark,
+        published: &[Point],
+    ) -> Result<()> {
+        let of_bar = published.iter().filter(|(category, _)| *category == mark.x);
+        let rings: Vec<f64> = of_bar.map(|&(_, y)| self.frame.to_y(self.area, y)).collect();
+        let end = self.height(mark.high.max(mark.y));
+        let at = (self.middle(series, mark.x), above(end, &rings));
+        value_label(canvas, mark.y, at, self.width)
+    }
+
+    /// Draws the ring of a published value; the rings of neighbouring bars do not touch.
+    fn ring(&self, canvas: &dyn Canvas, series: usize, (category, y): Point) -> Result<()> {
+        let left = self.left(series, category);
+        let at = (left + self.width / 2.0, self.frame.to_y(self.area, y));
+        if !inside(self.area, at) {
+            return Ok(());
+        }
+        ring_of(canvas, INK, at, RING.min(self.width * 0.4))
     }
 }
 

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use super::block::Block;
 use crate::atomic::write_atomically;
-use crate::config::Config;
 use crate::error::{Error, FileRole, Result};
 use crate::layout::shown;
 
@@ -52,7 +51,7 @@ pub fn pages(root: &Path) -> Result<Vec<PathBuf>> {
 /// # Errors
 /// A page that cannot be read, a block without an end, with unknown keys or without rows, and
 /// results that lack what a block selects.
-pub fn rendered(root: &Path, page: &Path, configs: &[Config]) -> Result<String> {
+pub fn rendered(root: &Path, page: &Path) -> Result<String> {
     let name = shown(root, page);
     let text = fs::read_to_string(page).map_err(|error| {
         Error::file(FileRole::Input, &name, "a readable page", error, "restore it")
@@ -74,7 +73,7 @@ pub fn rendered(root: &Path, page: &Path, configs: &[Config]) -> Result<String> 
             let name = format!("{name}, line {line}");
             Error::file(FileRole::Input, name, "a block of results", error, "correct the block")
         })?;
-        let table = block.table(root, configs, &format!("{name}, line {line}"))?;
+        let table = block.table(root, &format!("{name}, line {line}"))?;
         out += &format!("{before}{BEGIN}{head}{HEAD_END}{table}{END}");
         rest = after;
     }
@@ -85,8 +84,8 @@ pub fn rendered(root: &Path, page: &Path, configs: &[Config]) -> Result<String> 
 ///
 /// # Errors
 /// As [`pages`] and [`rendered`], and a page that cannot be written.
-pub fn write(root: &Path, configs: &[Config]) -> Result<Vec<PathBuf>> {
-    let stale = stale(root, configs)?;
+pub fn write(root: &Path) -> Result<Vec<PathBuf>> {
+    let stale = stale(root)?;
     for (page, text) in &stale {
         write_atomically(page, text.as_bytes())
             .map_err(|error| Error::unwritable(FileRole::Report, page, &error))?;
@@ -98,10 +97,10 @@ pub fn write(root: &Path, configs: &[Config]) -> Result<Vec<PathBuf>> {
 ///
 /// # Errors
 /// As [`pages`] and [`rendered`].
-pub fn stale(root: &Path, configs: &[Config]) -> Result<Vec<(PathBuf, String)>> {
+pub fn stale(root: &Path) -> Result<Vec<(PathBuf, String)>> {
     let mut stale = Vec::new();
     for page in pages(root)? {
-        let text = rendered(root, &page, configs)?;
+        let text = rendered(root, &page)?;
         if fs::read_to_string(&page).ok().as_deref() != Some(&text) {
             stale.push((page, text));
         }

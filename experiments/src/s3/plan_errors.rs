@@ -183,7 +183,7 @@ mod tests {
             ),
             (
                 "n = [10], d = [40], workloads = ['prefix'], methods = [], trials = 3",
-                "parts[0].trials",
+                "parts.trials",
             ),
         ] {
             let error = kind.cells(&grid(&format!("parts = [{{ {part} }}]"))).unwrap_err();

@@ -27,6 +27,8 @@ pub enum Check {
     Cells,
     /// Every row has a finite value or a text.
     Values,
+    /// The derived rows are those of the table and the config.
+    Derived,
     /// Every certificate holds.
     Certificates,
     /// The table has the certificates of its lower bounds (`--proofs`).
@@ -39,6 +41,8 @@ pub enum Check {
     OrphanFigure,
     /// The tables of pages agree with the results.
     Page,
+    /// The results have the proved relations and the numbers that pages state.
+    Statement,
 }
 
 impl Check {
@@ -59,12 +63,14 @@ impl Check {
             Self::Columns => "columns other than those of the kind",
             Self::Cells => "cells other than those of the config",
             Self::Values => "rows that are not a result of this config",
+            Self::Derived => "derived rows other than those of the table",
             Self::Certificates => "certificates that do not hold",
             Self::NoProof => "lower bounds without a certificate file",
             Self::Proofs => "bounds that their certificates do not prove",
             Self::Orphan => "tables without a config",
             Self::OrphanFigure => "figures without a config",
             Self::Page => "pages with tables that differ from the results",
+            Self::Statement => "statements that the results contradict",
         }
     }
 
@@ -81,15 +87,13 @@ impl Check {
             Self::Revision => "the kind and revision of this program",
             Self::Lock => "the SHA-256 of the lock file of this program's build",
             Self::Source => "only the hash of this program's sources in every record",
-            Self::Data => {
-                "the files on this machine or in data/manifest.toml; if there are none, the \
-                 current stand-ins"
-            }
+            Self::Data => "the files on this machine or in data/manifest.toml",
             Self::Columns => "the fixed columns, with the key columns of the kind between them",
             Self::Cells => "each cell of the grid, in grid order",
             Self::Values => {
                 "the experiment's id, the config's seed, and a finite value or a text in every row"
             }
+            Self::Derived => "the rows that the [[derive]] tables of the config give",
             Self::Certificates => {
                 "lower_bound <= value (1 + 1e-9), gap >= 0, and gap = value / lower_bound − 1"
             }
@@ -100,7 +104,8 @@ impl Check {
             }
             Self::Orphan => "a config for every table",
             Self::OrphanFigure => "a [[figure]] table of a config for every file",
-            Self::Page => "the tables that `reproduce pages` writes",
+            Self::Page => "the tables that `reproduce pages` and `reproduce compare` write",
+            Self::Statement => "proved relations, and the numbers in the text of pages",
         }
     }
 
@@ -123,6 +128,7 @@ impl Check {
                  files"
             }
             Self::Columns | Self::Cells | Self::Values => "run the experiment again",
+            Self::Derived => "run `reproduce compare`",
             Self::NoProof => "run the experiment again with `--fresh`, and commit the file",
             Self::Proofs => "restore table and certificates, or run the experiment again",
             Self::Certificates => {
@@ -130,7 +136,10 @@ impl Check {
             }
             Self::Orphan => "remove the table and its provenance, or restore its config",
             Self::OrphanFigure => "remove the file, or restore its [[figure]] table",
-            Self::Page => "run `reproduce pages`",
+            Self::Page => "run `reproduce compare`",
+            Self::Statement => {
+                "correct the page; report a relation that does not hold as a bug of the program"
+            }
         }
     }
 }
@@ -157,6 +166,8 @@ pub struct Verified {
     pub certificates: usize,
     /// Number of lower bounds that were proved again (`--proofs`).
     pub proved: usize,
+    /// Number of statements on the results.
+    pub statements: usize,
     /// The problems.
     pub findings: Vec<Finding>,
     /// Checks that are impossible on this machine, and other remarks.
@@ -199,13 +210,33 @@ impl fmt::Display for Verified {
         }
         let Self { tables, rows, certificates, .. } = self;
         write!(f, "{tables} tables, {rows} rows, {certificates} certificates")?;
-        if self.proved > 0 {
-            write!(f, ", {} lower bounds proved again", self.proved)?;
+        for (count, what) in
+            [(self.proved, "lower bounds proved again"), (self.statements, "statements")]
+        {
+            if count > 0 {
+                write!(f, ", {count} {what}")?;
+            }
         }
         write!(f, ": ")?;
         match self.findings.len() {
             0 => write!(f, "all match their provenance"),
             found => write!(f, "{found} problems"),
         }
+    }
+}
+
+/// Returns the first digits of a hash.
+pub(super) fn start(hash: &str) -> &str {
+    hash.get(..12).unwrap_or(hash)
+}
+
+/// Lists the first few names and the number of the others.
+pub(super) fn in_short(names: &[String]) -> String {
+    const MAX_SHOWN: usize = 6;
+    let first = names.iter().take(MAX_SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    if names.len() > MAX_SHOWN {
+        format!("{first} and {} more", names.len() - MAX_SHOWN)
+    } else {
+        first
     }
 }

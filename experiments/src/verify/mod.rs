@@ -1,5 +1,5 @@
-//! Checks committed results against their provenance: configs, data, lock file, sources,
-//! completeness and certificates.
+//! Checks committed results against their provenance (configs, data, lock file, sources,
+//! completeness, certificates), and pages and proved relations against the results.
 //!
 //! ```text
 //! configs/*.toml ──▶ cells, columns ─┐
@@ -11,11 +11,13 @@
 //! `reproduce all --fresh` and `reproduce diff` recompute results.
 
 mod check;
+mod numbers;
 mod proofs;
 mod record;
+mod relations;
 mod rows;
 mod run;
-mod shortened;
+mod statement;
 
 pub use check::{Check, Finding, Verified};
-pub use run::run;
+pub use run::{pages, run};

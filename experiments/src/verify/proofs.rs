@@ -6,8 +6,7 @@ use std::path::Path;
 use matmech::named_file::relative_to;
 use rayon::prelude::*;
 
-use super::check::{Check, Verified};
-use super::shortened::in_short;
+use super::check::{Check, Verified, in_short};
 use crate::columns;
 use crate::config::{Config, Profile};
 use crate::engine::{ExperimentPlan, PlannedCell, read_certificates};

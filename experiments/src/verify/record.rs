@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::check::{Check, Verified};
-use super::shortened::start;
+use super::check::{Check, Verified, start};
 use crate::datasets::{Catalogue, DataUse};
 use crate::engine::{ExperimentPlan, ProvenanceRecord, built_with};
 use crate::error::Result;
@@ -80,24 +79,10 @@ fn data(
     }
     for used in &record.data {
         let Some(local) = here.iter().find(|local| local.name == used.name) else { continue };
-        match (used.real, local.real) {
-            (true, true) | (false, false) if used == *local => {}
-            (true, true) => verified.add(Check::Data, experiment, differs(used, local)),
-            (false, false) => {
-                verified.add(
-                    Check::Data,
-                    experiment,
-                    format!("another revision of the stand-in for {}", used.name),
-                );
-            }
-            (false, true) => {
-                verified.add(
-                    Check::Data,
-                    experiment,
-                    format!("a stand-in for {}, whose real table is on this machine", used.name),
-                );
-            }
-            (true, false) => listed(used, experiment, catalogue, verified)?,
+        if local.is_stand_in() {
+            listed(used, experiment, catalogue, verified)?;
+        } else if used != *local {
+            verified.add(Check::Data, experiment, differs(used, local));
         }
     }
     Ok(())

@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use super::check::{Check, Verified};
-use super::shortened::{in_short, start};
-use super::{proofs, record, rows};
+use super::check::{Check, Verified, in_short, start};
+use super::{numbers, proofs, record, relations, rows};
 use crate::config::{Config, Profile};
 use crate::datasets::Catalogue;
+use crate::derive;
 use crate::difference;
-use crate::engine::{Code, ExperimentPlan, ProvenanceRecord};
+use crate::engine::{Code, ExperimentPlan, ProvenanceRecord, lacks_data};
 use crate::error::Result;
 use crate::experiment::Experiment;
 use crate::hash::sha256_hex;
 use crate::layout::{Results, shown};
-use crate::pages;
+use crate::pages as generated;
 use crate::table::Table;
 
 /// Checks the result table of every config and the folder of results; with `proofs` also their
@@ -41,6 +41,13 @@ pub fn run(
         let (file, provenance) =
             (results.table(&config.experiment), results.provenance(&config.experiment));
         let Ok(content) = fs::read(&file) else {
+            if lacks_data(root, config, experiments, profile) {
+                verified.notes.push(format!(
+                    "{}: no table, because its data are not on this machine",
+                    config.experiment
+                ));
+                continue;
+            }
             verified.add(Check::Missing, &config.experiment, format!("no {}", shown(root, &file)));
             continue;
         };
@@ -57,7 +64,10 @@ pub fn run(
             }
         }
         match Table::read(&file, &shown(root, &file), "run the experiment again") {
-            Ok(table) => rows::check(&table, &plan, record.as_ref(), &mut verified),
+            Ok(table) => {
+                rows::check(&table, &plan, &mut verified);
+                derived(&table, config, results, &mut verified);
+            }
             Err(error) => verified.add(Check::Columns, &config.experiment, error.to_string()),
         }
     }
@@ -71,12 +81,33 @@ pub fn run(
     orphans(root, configs, profile, &mut verified)?;
     orphan_figures(root, configs, profile, &mut verified)?;
     if profile == Profile::Standard {
-        stale_pages(root, configs, &mut verified);
+        check_pages(root, configs, &mut verified);
     }
     if proofs {
         proofs::check(root, configs, experiments, profile, &mut verified)?;
     }
     Ok(verified)
+}
+
+/// Checks pages and statements against the results, whatever program computed the results.
+#[must_use]
+pub fn pages(root: &Path, configs: &[Config]) -> Verified {
+    let mut verified = Verified::default();
+    check_pages(root, configs, &mut verified);
+    verified
+}
+
+fn check_pages(root: &Path, configs: &[Config], verified: &mut Verified) {
+    stale_pages(root, verified);
+    index(root, configs, verified);
+    for statement in relations::RELATIONS.iter().chain(&numbers::NUMBERS) {
+        if statement.files.iter().all(|file| root.join(file).is_file()) {
+            verified.statements += 1;
+            if let Err(found) = (statement.check)(root) {
+                verified.add(Check::Statement, statement.says, found);
+            }
+        }
+    }
 }
 
 /// Reads the record of a table, or adds a finding.
@@ -93,6 +124,19 @@ fn record_of(
     };
     verified.add(Check::Record, experiment, found);
     None
+}
+
+/// Checks the derived rows of a table.
+fn derived(table: &Table, config: &Config, folder: Results<'_>, verified: &mut Verified) {
+    if config.derive.is_empty() {
+        return;
+    }
+    let file = folder.derived(&config.experiment);
+    match derive::as_csv(table, &config.derive, folder.profile()) {
+        Ok(rows) if fs::read(&file).is_ok_and(|found| found == rows) => {}
+        Ok(_) => verified.add(Check::Derived, &config.experiment, folder.shown(&file)),
+        Err(error) => verified.add(Check::Derived, &config.experiment, error.to_string()),
+    }
 }
 
 /// Checks that the sources of this program, and no others, computed all tables.
@@ -117,8 +161,10 @@ fn orphans(
     if !folder.is_dir() {
         return Ok(());
     }
-    let known: BTreeSet<String> =
-        configs.iter().map(|config| format!("{}.csv", config.experiment)).collect();
+    let derived = configs.iter().filter(|config| !config.derive.is_empty());
+    let known: BTreeSet<String> = (configs.iter().map(|c| format!("{}.csv", c.experiment)))
+        .chain(derived.map(|config| format!("{}.derived.csv", config.experiment)))
+        .collect();
     for name in
         difference::tables_below(&folder)?.difference(&known).filter(|name| name.contains('/'))
     {
@@ -152,9 +198,21 @@ fn orphan_figures(
     Ok(())
 }
 
+/// Checks that the index of the comparison, if there is one, names the command of every config.
+fn index(root: &Path, configs: &[Config], verified: &mut Verified) {
+    let page = Results::new(root, Profile::Standard).dir().join("COMPARISON.md");
+    let Ok(comparison) = fs::read_to_string(&page) else { return };
+    for config in configs.iter().filter(|c| !c.compare.is_empty() || !c.figure.is_empty()) {
+        let command = format!("| `reproduce run {}` |", config.experiment);
+        if comparison.matches(&command).count() != 1 {
+            verified.add(Check::Page, &shown(root, &page), format!("no single {command}"));
+        }
+    }
+}
+
 /// Checks that the tables of pages agree with the results.
-fn stale_pages(root: &Path, configs: &[Config], verified: &mut Verified) {
-    match pages::stale(root, configs) {
+fn stale_pages(root: &Path, verified: &mut Verified) {
+    match generated::stale(root) {
         Ok(stale) => stale.iter().for_each(|(page, _)| {
             verified.add(Check::Page, &shown(root, page), "other tables".to_owned());
         }),

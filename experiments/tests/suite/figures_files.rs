@@ -325,30 +325,6 @@ fn a_single_point_can_be_drawn() {
     }
 }
 
-#[test]
-fn drawings_of_stand_ins_are_labelled() {
-    let drawn_on = |label: &dyn Fn(usize) -> &'static str| {
-        let table: String = results()
-            .lines()
-            .enumerate()
-            .map(|(k, line)| format!("{line},{}\n", if k == 0 { "data" } else { label(k) }))
-            .collect();
-        svg_of(&table, LINES)
-    };
-    assert!(drawn_on(&|_| "stand-in").contains("Sampled workloads (stand-in data)"));
-    assert!(
-        drawn_on(&|k| if k == 1 { "stand-in" } else { "real" }).contains("(partly stand-in data)")
-    );
-    assert!(!drawn_on(&|_| "real").contains("stand-in"));
-    // Lines 1 to 6 are in the first panel, the others in the second.
-    let by_panel = drawn_on(&|k| if k <= 6 { "stand-in" } else { "real" });
-    assert!(
-        by_panel.contains("uniform (stand-in)") && !by_panel.contains("biased (stand-in)"),
-        "{by_panel}"
-    );
-    assert!(!by_panel.contains("partly"), "{by_panel}");
-}
-
 /// Compares the labels of both axes with those of a drawing without the second axis.
 #[test]
 fn a_second_axis_has_a_separate_scale() {

@@ -8,7 +8,6 @@
 )]
 
 mod archive;
-mod beyond_results;
 mod compare;
 mod engine;
 mod extending;

@@ -182,16 +182,16 @@ fn no_import_circles_between_files() {
     }
 }
 
-/// `mod.rs` has documentation, modules and re-exports only, and a module with a folder is a `mod.rs`.
+/// `mod.rs` has documentation, modules and imports only, and a module with a folder is a `mod.rs`;
+/// in tests too.
 #[test]
 fn definitions_are_in_named_files() {
     let mut elsewhere = Vec::new();
-    for src in packages().iter().map(|package| package.join("src")) {
-        for file in sources(&src) {
-            let is_for_tests = file.components().any(|part| part.as_os_str() == "tests");
-            if is_for_tests {
-                continue;
-            }
+    let folders =
+        packages().into_iter().flat_map(|package| ["src", "tests"].map(|f| package.join(f)));
+    for src in folders.filter(|folder| folder.is_dir()) {
+        let files = sources(&src).into_iter();
+        for file in files.filter(|file| file.extension().is_some_and(|ending| ending == "rs")) {
             if !file.ends_with("mod.rs") {
                 let is_root = file.parent() == Some(src.as_path());
                 let is_crate = is_root && (file.ends_with("lib.rs") || file.ends_with("main.rs"));

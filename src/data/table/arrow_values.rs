@@ -10,6 +10,7 @@ use arrow_array::types::{
 use arrow_array::{Array, BinaryArray, LargeBinaryArray, downcast_dictionary_array};
 use arrow_schema::{DataType, TimeUnit};
 
+use super::typed::EachValue;
 use crate::decimal::Decimal;
 use crate::schema::{ColumnType, Value};
 
@@ -58,67 +59,67 @@ pub(super) fn column_type(of: &DataType) -> ColumnType {
     }
 }
 
-/// Calls `f` with every value of an array, in order.
-pub(super) fn for_each(array: &dyn Array, f: &mut impl FnMut(Value<'_>)) {
+/// Passes on every value of an array, in order.
+pub(super) fn for_each(array: &dyn Array, to: &mut impl EachValue) {
     match array.data_type() {
         DataType::Boolean => {
-            each(array.as_boolean().iter(), f, Value::Boolean);
+            each(array.as_boolean().iter(), to, Value::Boolean);
         }
-        DataType::Int8 => integers::<Int8Type>(array, f),
-        DataType::Int16 => integers::<Int16Type>(array, f),
-        DataType::Int32 => integers::<Int32Type>(array, f),
-        DataType::Int64 => integers::<Int64Type>(array, f),
-        DataType::UInt8 => integers::<UInt8Type>(array, f),
-        DataType::UInt16 => integers::<UInt16Type>(array, f),
-        DataType::UInt32 => integers::<UInt32Type>(array, f),
-        DataType::UInt64 => integers::<UInt64Type>(array, f),
+        DataType::Int8 => integers::<Int8Type>(array, to),
+        DataType::Int16 => integers::<Int16Type>(array, to),
+        DataType::Int32 => integers::<Int32Type>(array, to),
+        DataType::Int64 => integers::<Int64Type>(array, to),
+        DataType::UInt8 => integers::<UInt8Type>(array, to),
+        DataType::UInt16 => integers::<UInt16Type>(array, to),
+        DataType::UInt32 => integers::<UInt32Type>(array, to),
+        DataType::UInt64 => integers::<UInt64Type>(array, to),
         DataType::Float16 => {
-            primitive::<Float16Type>(array, f, |half| float(widened_half(half)));
+            primitive::<Float16Type>(array, to, |half| float(widened_half(half)));
         }
-        DataType::Float32 => primitive::<Float32Type>(array, f, |single| float(widened(single))),
-        DataType::Float64 => primitive::<Float64Type>(array, f, float),
+        DataType::Float32 => primitive::<Float32Type>(array, to, |single| float(widened(single))),
+        DataType::Float64 => primitive::<Float64Type>(array, to, float),
         DataType::Date32 => {
-            primitive::<Date32Type>(array, f, |days| Value::Time(i128::from(days) * DAY));
+            primitive::<Date32Type>(array, to, |days| Value::Time(i128::from(days) * DAY));
         }
         DataType::Date64 => {
-            primitive::<Date64Type>(array, f, |time| Value::Time(i128::from(time) * 1_000_000));
+            primitive::<Date64Type>(array, to, |time| Value::Time(i128::from(time) * 1_000_000));
         }
-        DataType::Timestamp(unit, None) => times(array, *unit, f),
+        DataType::Timestamp(unit, None) => times(array, *unit, to),
         // Texts of other programs are not known to be UTF-8.
         DataType::Utf8 => {
             let bytes = BinaryArray::from(array.as_string::<i32>().clone());
-            each(bytes.iter(), f, Value::of_bytes);
+            each(bytes.iter(), to, Value::of_bytes);
         }
         DataType::LargeUtf8 => {
             let bytes = LargeBinaryArray::from(array.as_string::<i64>().clone());
-            each(bytes.iter(), f, Value::of_bytes);
+            each(bytes.iter(), to, Value::of_bytes);
         }
         DataType::Utf8View => {
             let bytes = array.as_string_view().clone().to_binary_view();
-            each(bytes.iter(), f, Value::of_bytes);
+            each(bytes.iter(), to, Value::of_bytes);
         }
-        DataType::Binary => each(array.as_binary::<i32>().iter(), f, Value::of_bytes),
-        DataType::LargeBinary => each(array.as_binary::<i64>().iter(), f, Value::of_bytes),
-        DataType::BinaryView => each(array.as_binary_view().iter(), f, Value::of_bytes),
+        DataType::Binary => each(array.as_binary::<i32>().iter(), to, Value::of_bytes),
+        DataType::LargeBinary => each(array.as_binary::<i64>().iter(), to, Value::of_bytes),
+        DataType::BinaryView => each(array.as_binary_view().iter(), to, Value::of_bytes),
         DataType::FixedSizeBinary(_) => {
-            each(array.as_fixed_size_binary().iter(), f, Value::of_bytes);
+            each(array.as_fixed_size_binary().iter(), to, Value::of_bytes);
         }
         DataType::Decimal32(_, scale) => {
-            decimals(array.as_primitive::<Decimal32Type>().iter().map(widen), *scale, f);
+            decimals(array.as_primitive::<Decimal32Type>().iter().map(widen), *scale, to);
         }
         DataType::Decimal64(_, scale) => {
-            decimals(array.as_primitive::<Decimal64Type>().iter().map(widen), *scale, f);
+            decimals(array.as_primitive::<Decimal64Type>().iter().map(widen), *scale, to);
         }
         DataType::Decimal128(_, scale) => {
-            decimals(array.as_primitive::<Decimal128Type>().iter(), *scale, f);
+            decimals(array.as_primitive::<Decimal128Type>().iter(), *scale, to);
         }
         DataType::Decimal256(_, scale) => {
             let digits = array.as_primitive::<Decimal256Type>().iter();
-            decimals(digits.map(|digits| digits.and_then(|digits| digits.to_i128())), *scale, f);
+            decimals(digits.map(|digits| digits.and_then(|digits| digits.to_i128())), *scale, to);
         }
-        DataType::Dictionary(..) => dictionary(array, f),
+        DataType::Dictionary(..) => dictionary(array, to),
         // Columns of other types are refused by their type.
-        _ => (0..array.len()).for_each(|_| f(Value::Missing)),
+        _ => (0..array.len()).for_each(|_| to.take(Value::Missing)),
     }
 }
 
@@ -134,61 +135,61 @@ pub(super) fn keys_of(array: &dyn Array) -> Option<(&dyn Array, Vec<Option<usize
     )
 }
 
-fn dictionary(array: &dyn Array, f: &mut impl FnMut(Value<'_>)) {
+fn dictionary(array: &dyn Array, to: &mut impl EachValue) {
     let Some((values, keys)) = keys_of(array) else { return };
     for key in keys {
         match key {
-            Some(key) => scalar(values, key, f),
-            None => f(Value::Missing),
+            Some(key) => scalar(values, key, &mut |value| to.take(value)),
+            None => to.take(Value::Missing),
         }
     }
 }
 
-/// Calls `f` with one value of an array that is not a dictionary.
-fn scalar(array: &dyn Array, index: usize, mut f: &mut dyn FnMut(Value<'_>)) {
-    for_each(array.slice(index, 1).as_ref(), &mut f);
+/// Passes on one value of an array that is not a dictionary.
+fn scalar(array: &dyn Array, index: usize, to: &mut dyn FnMut(Value<'_>)) {
+    for_each(array.slice(index, 1).as_ref(), &mut |value: Value<'_>| to(value));
 }
 
 fn each<'a, T>(
     values: impl Iterator<Item = Option<T>>,
-    f: &mut impl FnMut(Value<'_>),
+    to: &mut impl EachValue,
     value: impl Fn(T) -> Value<'a>,
 ) {
-    values.for_each(|element| f(element.map_or(Value::Missing, &value)));
+    values.for_each(|element| to.take(element.map_or(Value::Missing, &value)));
 }
 
-/// Calls `f` with the values of a primitive array. Without missing values the loop has no branch
+/// Passes on the values of a primitive array. Without missing values the loop has no branch
 /// for them.
 fn primitive<T: ArrowPrimitiveType>(
     array: &dyn Array,
-    f: &mut impl FnMut(Value<'_>),
+    to: &mut impl EachValue,
     value: impl Fn(T::Native) -> Value<'static>,
 ) {
     let array = array.as_primitive::<T>();
     match array.nulls() {
-        None => array.values().iter().for_each(|element| f(value(*element))),
+        None => array.values().iter().for_each(|element| to.take(value(*element))),
         Some(nulls) => {
             for (element, is_valid) in array.values().iter().zip(nulls.iter()) {
-                f(if is_valid { value(*element) } else { Value::Missing });
+                to.take(if is_valid { value(*element) } else { Value::Missing });
             }
         }
     }
 }
 
-fn integers<T: ArrowPrimitiveType>(array: &dyn Array, f: &mut impl FnMut(Value<'_>))
+fn integers<T: ArrowPrimitiveType>(array: &dyn Array, to: &mut impl EachValue)
 where
     i128: From<T::Native>,
 {
-    primitive::<T>(array, f, |number| Value::Integer(number.into()));
+    primitive::<T>(array, to, |number| Value::Integer(number.into()));
 }
 
-fn times(array: &dyn Array, unit: TimeUnit, f: &mut impl FnMut(Value<'_>)) {
+fn times(array: &dyn Array, unit: TimeUnit, to: &mut impl EachValue) {
     let time = |scale: i128| move |time: i64| Value::Time(i128::from(time) * scale);
     match unit {
-        TimeUnit::Second => primitive::<TimestampSecondType>(array, f, time(1_000_000_000)),
-        TimeUnit::Millisecond => primitive::<TimestampMillisecondType>(array, f, time(1_000_000)),
-        TimeUnit::Microsecond => primitive::<TimestampMicrosecondType>(array, f, time(1_000)),
-        TimeUnit::Nanosecond => primitive::<TimestampNanosecondType>(array, f, time(1)),
+        TimeUnit::Second => primitive::<TimestampSecondType>(array, to, time(1_000_000_000)),
+        TimeUnit::Millisecond => primitive::<TimestampMillisecondType>(array, to, time(1_000_000)),
+        TimeUnit::Microsecond => primitive::<TimestampMicrosecondType>(array, to, time(1_000)),
+        TimeUnit::Nanosecond => primitive::<TimestampNanosecondType>(array, to, time(1)),
     }
 }
 
@@ -196,14 +197,14 @@ fn widen<T: Into<i128>>(digits: Option<T>) -> Option<i128> {
     digits.map(Into::into)
 }
 
-/// Calls `f` with the numbers digits · 10^−scale.
-fn decimals(digits: impl Iterator<Item = Option<i128>>, scale: i8, f: &mut impl FnMut(Value<'_>)) {
+/// Passes on the numbers digits · 10^−scale.
+fn decimals(digits: impl Iterator<Item = Option<i128>>, scale: i8, to: &mut impl EachValue) {
     for digits in digits {
         match (digits, scale) {
-            (None, _) => f(Value::Missing),
-            (Some(digits), 0) => f(Value::Integer(digits)),
+            (None, _) => to.take(Value::Missing),
+            (Some(digits), 0) => to.take(Value::Integer(digits)),
             (Some(digits), scale) => {
-                f(Value::Number(&Decimal::of_digits(digits, -i64::from(scale))));
+                to.take(Value::Number(&Decimal::of_digits(digits, -i64::from(scale))));
             }
         }
     }

@@ -12,6 +12,9 @@ use crate::schema::ColumnType;
 /// Records per batch.
 const BATCH: usize = 1024;
 
+/// Bytes that the reader splits at a time.
+const BUFFER: usize = 1 << 16;
+
 /// A range that starts after its end: the line has no value for the column.
 const NO_FIELD: (usize, usize) = (1, 0);
 
@@ -71,8 +74,10 @@ impl CsvTable {
         origin: &str,
         field_counts: FieldCounts,
     ) -> Result<Self> {
-        let mut reader =
-            csv::ReaderBuilder::new().flexible(true).from_reader(CsvBytes::new(source));
+        let mut reader = csv::ReaderBuilder::new()
+            .flexible(true)
+            .buffer_capacity(BUFFER)
+            .from_reader(CsvBytes::new(source));
         let mut header =
             reader.byte_headers().map_err(|error| read_error(error).unquoted(origin))?.clone();
         header.trim();
@@ -142,7 +147,8 @@ impl TypedTable for CsvTable {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
-        self.bytes.0.clear();
+        let mut bytes: Vec<u8> = std::mem::take(&mut self.bytes).into();
+        bytes.clear();
         self.lines.clear();
         self.ranges.resize_with(columns.len(), Vec::new);
         self.ranges.iter_mut().for_each(Vec::clear);
@@ -158,11 +164,11 @@ impl TypedTable for CsvTable {
             }
             self.lines.push(self.line());
             for (&column, ranges) in columns.iter().zip(&mut self.ranges) {
-                let start = self.bytes.0.len();
+                let start = bytes.len();
                 ranges.push(match self.record.get(column) {
                     Some(field) => {
-                        self.bytes.0.extend_from_slice(field);
-                        (start, self.bytes.0.len())
+                        bytes.extend_from_slice(field);
+                        (start, bytes.len())
                     }
                     None => NO_FIELD,
                 });
@@ -171,6 +177,7 @@ impl TypedTable for CsvTable {
         if self.lines.is_empty() {
             return Ok(None);
         }
+        self.bytes = bytes.into();
         let columns =
             self.ranges.iter().map(|ranges| Values::Fields(&self.bytes, ranges)).collect();
         Ok(Some(Batch { rows: self.lines.len(), columns, lines: &self.lines }))

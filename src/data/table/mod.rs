@@ -20,6 +20,7 @@ pub use csv_table::{CsvTable, FieldCounts};
 pub use memory::{MemoryColumn, MemoryReader, MemoryTable};
 pub use owned_value::OwnedValue;
 pub use parquet_table::{ParquetTable, is_parquet};
+pub(super) use typed::EachValue;
 pub use typed::{Batch, ColumnHeader, Fault, FieldBytes, ReadError, TypedTable, Values};
 
 #[cfg(test)]

@@ -3,20 +3,23 @@
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch};
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, Schema};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
     ParquetRecordBatchReaderBuilder,
 };
+use parquet::basic::{ConvertedType, Type as PhysicalType};
+use parquet::schema::types::{SchemaDescriptor, Type};
 
 use super::memory::headers_of;
 use super::typed::{Batch, ColumnHeader, ReadError, TypedTable, Values};
-use crate::error::{Error, Result};
+use crate::error::Error;
 
 /// Records per batch.
 const BATCH: usize = 8192;
@@ -60,23 +63,18 @@ impl ParquetTable {
     ///
     /// # Errors
     /// The file cannot be opened, or it has no readable schema. No message quotes the file.
-    pub fn open(path: &Path) -> Result<Self> {
+    pub fn open(path: &Path) -> crate::error::Result<Self> {
         let origin = path.display().to_string();
         let remedy = "give the path of a Parquet file that this user can read";
         let file = File::open(path).map_err(|e| Error::io(path, "opening", e, remedy))?;
-        // Arrow's own schema in the file may differ from the columns.
-        let read = |options| ArrowReaderMetadata::load(&file, options);
-        let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-        let metadata = read(options.clone())
-            .and_then(|plain| read(options.with_schema(with_dictionaries(plain.schema()))))
-            .map_err(|_| {
-                Error::bad_input(
-                    &origin,
-                    "a Parquet file with a schema",
-                    "a damaged, encrypted or truncated file",
-                    "write the file again without encryption",
-                )
-            })?;
+        let metadata = without_panics(|| read_metadata(&file)).map_err(|_| {
+            Error::bad_input(
+                &origin,
+                "a Parquet file with a schema",
+                "a damaged, encrypted or truncated file",
+                "write the file again without encryption",
+            )
+        })?;
         let headers = headers_of(metadata.schema());
         Ok(ParquetTable { origin, file, metadata, headers, reader: None, batch: None })
     }
@@ -91,18 +89,59 @@ impl ParquetTable {
     }
 }
 
-/// Returns a schema in which text is a dictionary of bytes: reading does not fail for a text that is
-/// not UTF-8.
-fn with_dictionaries(schema: &SchemaRef) -> SchemaRef {
-    let field = |field: &Arc<Field>| match field.data_type() {
-        DataType::Utf8 | DataType::Binary => {
+/// Calls the decoder, which panics for some damaged files.
+fn without_panics<T, E>(decode: impl FnOnce() -> Result<T, E>) -> Result<T, Damaged> {
+    catch_unwind(AssertUnwindSafe(decode)).map_err(|_| Damaged)?.map_err(|_| Damaged)
+}
+
+/// The decoder failed. Its messages may quote values.
+struct Damaged;
+
+/// Reads the schema of a file. Its texts become dictionaries of bytes: reading does not fail for a
+/// text that is not UTF-8.
+fn read_metadata(file: &File) -> parquet::errors::Result<ArrowReaderMetadata> {
+    // A schema of Arrow in the file declares types that Parquet does not have.
+    let plain = ArrowReaderMetadata::load(file, ArrowReaderOptions::new())?;
+    let bytes = Arc::new(without_texts(plain.parquet_schema())?);
+    let field = |field: &Arc<Field>| match is_text(field.data_type()) {
+        true => {
             let dictionary =
                 DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Binary));
             Arc::new(field.as_ref().clone().with_data_type(dictionary))
         }
-        _ => field.clone(),
+        false => field.clone(),
     };
-    Arc::new(Schema::new(schema.fields().iter().map(field).collect::<Vec<_>>()))
+    let schema = Schema::new(plain.schema().fields().iter().map(field).collect::<Vec<_>>());
+    let options = ArrowReaderOptions::new().with_parquet_schema(bytes);
+    ArrowReaderMetadata::load(file, options.with_schema(Arc::new(schema)))
+}
+
+fn is_text(kind: &DataType) -> bool {
+    match kind {
+        DataType::Dictionary(_, values) => is_text(values),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => true,
+        _ => false,
+    }
+}
+
+/// Returns a schema in which columns of text are columns of bytes.
+fn without_texts(schema: &SchemaDescriptor) -> parquet::errors::Result<SchemaDescriptor> {
+    let root = schema.root_schema();
+    let column = |column: &Arc<Type>| {
+        let information = column.get_basic_info();
+        let is_bytes =
+            column.is_primitive() && column.get_physical_type() == PhysicalType::BYTE_ARRAY;
+        if !is_bytes || information.converted_type() == ConvertedType::DECIMAL {
+            return Ok(column.clone());
+        }
+        let bytes = Type::primitive_type_builder(column.name(), PhysicalType::BYTE_ARRAY)
+            .with_repetition(information.repetition());
+        bytes.build().map(Arc::new)
+    };
+    let columns = root.get_fields().iter().map(column).collect::<Result<Vec<_>, _>>()?;
+    let root = Type::group_type_builder(root.name()).with_fields(columns).build()?;
+    Ok(SchemaDescriptor::new(Arc::new(root)))
 }
 
 impl TypedTable for ParquetTable {
@@ -114,17 +153,13 @@ impl TypedTable for ParquetTable {
         &self.headers
     }
 
-    fn next_batch(
-        &mut self,
-        columns: &[usize],
-    ) -> std::result::Result<Option<Batch<'_>>, ReadError> {
-        // Messages of the decoder may quote values.
+    fn next_batch(&mut self, columns: &[usize]) -> Result<Option<Batch<'_>>, ReadError> {
         const DAMAGED: ReadError = ReadError::Undecodable("Parquet");
         let mut reader = match self.reader.take() {
             Some(reader) => reader,
-            None => self.start(columns).map_err(|_| DAMAGED)?,
+            None => without_panics(|| self.start(columns)).map_err(|_| DAMAGED)?,
         };
-        self.batch = reader.next().transpose().map_err(|_| DAMAGED)?;
+        self.batch = without_panics(|| reader.next().transpose()).map_err(|_| DAMAGED)?;
         self.reader = Some(reader);
         let Some(batch) = &self.batch else { return Ok(None) };
         // The batch has the columns in the order of the file.

@@ -73,18 +73,29 @@ impl fmt::Debug for Values<'_> {
     }
 }
 
+/// What is done with every value of a column: a function, or a type whose method is compiled into
+/// the loop of every type of column.
+pub(in crate::data) trait EachValue {
+    /// Takes the value of the next record.
+    fn take(&mut self, value: Value<'_>);
+}
+
+impl<F: FnMut(Value<'_>)> EachValue for F {
+    #[inline(always)]
+    fn take(&mut self, value: Value<'_>) {
+        self(value);
+    }
+}
+
 impl Values<'_> {
-    /// Calls `f` with the value of every record, in order.
-    pub(in crate::data) fn for_each(&self, mut f: impl FnMut(Value<'_>)) {
+    /// Passes on the value of every record, in order.
+    pub(in crate::data) fn for_each(&self, mut to: impl EachValue) {
         match *self {
             Values::Fields(bytes, ranges) => {
-                let text = bytes.text();
-                for &range in ranges {
-                    f(bytes.value(text, range));
-                }
+                ranges.iter().for_each(|&range| to.take(bytes.value(range)));
             }
-            Values::Array(array) => arrow_values::for_each(array, &mut f),
-            Values::Any(values) => values.iter().for_each(|value| f(value.as_value())),
+            Values::Array(array) => arrow_values::for_each(array, &mut to),
+            Values::Any(values) => values.iter().for_each(|value| to.take(value.as_value())),
         }
     }
 
@@ -98,7 +109,7 @@ impl Values<'_> {
     /// Returns the value of a record in words, for a person who may see the data.
     pub(in crate::data) fn in_words(&self, row: usize) -> String {
         let (mut index, mut words) = (0, Value::Missing.to_string());
-        self.for_each(|value| {
+        self.for_each(|value: Value<'_>| {
             if index == row {
                 words = value.to_string();
             }
@@ -109,8 +120,12 @@ impl Values<'_> {
 }
 
 /// The bytes of the fields of a batch, one after the other.
-#[derive(Default)]
-pub struct FieldBytes(pub(super) Vec<u8>);
+pub enum FieldBytes {
+    /// UTF-8: no field is checked again.
+    Text(String),
+    /// Other bytes.
+    Bytes(Vec<u8>),
+}
 
 impl fmt::Debug for FieldBytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -118,18 +133,42 @@ impl fmt::Debug for FieldBytes {
     }
 }
 
-impl FieldBytes {
-    /// Returns the text of all fields, if it is UTF-8: then no field is checked again.
-    fn text(&self) -> Option<&str> {
-        std::str::from_utf8(&self.0).ok()
+impl Default for FieldBytes {
+    fn default() -> Self {
+        FieldBytes::Bytes(Vec::new())
     }
+}
 
-    fn value<'a>(&'a self, text: Option<&'a str>, (start, end): (usize, usize)) -> Value<'a> {
-        // The bytes of two fields may be UTF-8 together only; then no field ends between them.
-        match text.and_then(|text| text.get(start..end)) {
-            Some(field) => Value::Text(field),
-            None => self.0.get(start..end).map_or(Value::Missing, Value::of_bytes),
+impl From<Vec<u8>> for FieldBytes {
+    fn from(bytes: Vec<u8>) -> Self {
+        String::from_utf8(bytes)
+            .map_or_else(|error| FieldBytes::Bytes(error.into_bytes()), FieldBytes::Text)
+    }
+}
+
+impl From<FieldBytes> for Vec<u8> {
+    fn from(fields: FieldBytes) -> Self {
+        match fields {
+            FieldBytes::Text(text) => text.into_bytes(),
+            FieldBytes::Bytes(bytes) => bytes,
         }
+    }
+}
+
+impl FieldBytes {
+    #[inline(always)]
+    fn value(&self, (start, end): (usize, usize)) -> Value<'_> {
+        // The bytes of two fields may be UTF-8 together only; then no field ends between them.
+        if let FieldBytes::Text(text) = self
+            && let Some(field) = text.get(start..end)
+        {
+            return Value::Text(field);
+        }
+        let bytes = match self {
+            FieldBytes::Text(text) => text.as_bytes(),
+            FieldBytes::Bytes(bytes) => bytes,
+        };
+        bytes.get(start..end).map_or(Value::Missing, Value::of_bytes)
     }
 }
 

@@ -74,16 +74,18 @@ pub struct SetEvidence {
     pub histogram: Histogram,
 }
 
-/// A measured set whose evidence exceeds the threshold.
-struct PossibleFactor {
+/// A measured set whose evidence exceeds the threshold: a candidate.
+struct Candidate {
     set: AttributeSet,
+    /// q: the present estimate of the marginal, raised to the minimum.
     cavity: Vec<f64>,
+    /// The measured marginal.
     target: Vec<f64>,
     likelihoods: LogLikelihoods,
 }
 
 impl SetEvidence {
-    /// Returns max_k L(k) − L(0).
+    /// Returns the test statistic max_k L(k) − L(0).
     fn gain(&self) -> f64 {
         let largest = self.likelihoods.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         largest - self.likelihoods[0]
@@ -138,7 +140,9 @@ impl LearnedFit {
         Ok((fit, evidence))
     }
 
-    /// Learns the prior of one kind of sets and accepts those of sufficient evidence.
+    /// Learns the prior of one kind of sets, and accepts those of sufficient evidence.
+    ///
+    /// Appends the evidence of all `sets`; that of the sets in `kept` is not computed again.
     fn accept(
         &self,
         fit: &mut SoftIpf,
@@ -146,11 +150,39 @@ impl LearnedFit {
         kept: &HashMap<AttributeSet, &SetEvidence>,
         evidence: &mut Vec<SetEvidence>,
     ) -> Result<()> {
-        if sets.is_empty() {
-            return Ok(());
+        let Some(first) = sets.first() else { return Ok(()) };
+        let (mut found, candidates) = self.test(fit, sets, kept)?;
+        let prior = self.learn_prior(&mut found);
+        evidence.extend(found);
+        let mut widths = *fit.model.widths();
+        if first.len() == 2 {
+            widths.pair = Width::Learned(prior);
+        } else {
+            widths.larger = Width::Learned(prior);
         }
-        let mut possible = Vec::new();
-        let start = evidence.len();
+        fit.model.set_widths(widths);
+        let has_grown = self.distribute(fit, by_change(fit, &prior, candidates))?;
+        fit.model.follow(&fit.residuals)?;
+        if has_grown {
+            fit.sweep(self.sweeps);
+        }
+        Ok(())
+    }
+
+    /// Returns the evidence of every set, and the candidates among the sets.
+    ///
+    /// The test statistic of a set is max_k L(k) − L(0): the logarithm of the likelihood ratio of
+    /// its measured marginal for the most likely width against the smallest one. L is computed at q,
+    /// the present estimate of the marginal with a minimum of 10⁻³ per cell. Criterion: a set is a
+    /// candidate if the statistic exceeds [`threshold`](LearnedFit::threshold). Sets in `kept` are
+    /// none: theirs is at most half the threshold.
+    fn test(
+        &self,
+        fit: &SoftIpf,
+        sets: &[AttributeSet],
+        kept: &HashMap<AttributeSet, &SetEvidence>,
+    ) -> Result<(Vec<SetEvidence>, Vec<Candidate>)> {
+        let (mut evidence, mut candidates) = (Vec::with_capacity(sets.len()), Vec::new());
         for &set in sets {
             if let Some(known) = kept.get(&set) {
                 evidence.push((*known).clone());
@@ -165,30 +197,22 @@ impl LearnedFit {
             let (posterior, precision) = (Vec::new(), fit.residuals.precision(set));
             let found = SetEvidence { set, posterior, likelihoods, precision, histogram };
             if found.gain() > self.threshold {
-                possible.push(PossibleFactor { set, cavity, target, likelihoods });
+                candidates.push(Candidate { set, cavity, target, likelihoods });
             }
             evidence.push(found);
         }
-        let evidence = &mut evidence[start..];
+        Ok((evidence, candidates))
+    }
+
+    /// Learns the prior of the widths from the log-likelihoods of all sets of a kind, and sets
+    /// their posterior probabilities.
+    fn learn_prior(&self, evidence: &mut [SetEvidence]) -> WidthPrior {
         let all: Vec<LogLikelihoods> = evidence.iter().map(|found| found.likelihoods).collect();
         let prior = WidthPrior::learned(&all, self.pseudo_observations);
         for found in evidence {
             found.posterior = prior.posterior(&found.likelihoods).to_vec();
         }
-        let mut widths = *fit.model.widths();
-        if sets[0].len() == 2 {
-            widths.pair = Width::Learned(prior);
-        } else {
-            widths.larger = Width::Learned(prior);
-        }
-        fit.model.set_widths(widths);
-        let grown = self.distribute(fit, changes(fit, &prior, possible))?;
-        fit.model.follow(&fit.residuals)?;
-        if !grown {
-            return Ok(());
-        }
-        fit.sweep(self.sweeps);
-        Ok(())
+        prior
     }
 
     /// Adds accepted sets to the junction tree, in order, or to the sets outside it.
@@ -231,11 +255,13 @@ impl LearnedFit {
 }
 
 /// Returns the candidates by ‖update(q) − q‖₁, descending.
-fn changes(fit: &SoftIpf, prior: &WidthPrior, possible: Vec<PossibleFactor>) -> Vec<AttributeSet> {
+///
+/// A set with a larger change comes first, and is more likely to be within the tree's limit.
+fn by_change(fit: &SoftIpf, prior: &WidthPrior, candidates: Vec<Candidate>) -> Vec<AttributeSet> {
     let total = fit.total();
     let mut update = Update::default();
-    let change = |factor: PossibleFactor| {
-        let PossibleFactor { set, cavity, target, likelihoods } = factor;
+    let change = |factor: Candidate| {
+        let Candidate { set, cavity, target, likelihoods } = factor;
         let (variance, width) =
             (fit.residuals.cell_variance(set), prior.most_probable(&likelihoods));
         let evidence = Evidence { target: &target, variance, width };
@@ -243,7 +269,7 @@ fn changes(fit: &SoftIpf, prior: &WidthPrior, possible: Vec<PossibleFactor>) -> 
         let change: f64 = update.values.iter().zip(&cavity).map(|(v, q)| (v - q).abs()).sum();
         (change, set)
     };
-    let mut changes: Vec<(f64, AttributeSet)> = possible.into_iter().map(change).collect();
+    let mut changes: Vec<(f64, AttributeSet)> = candidates.into_iter().map(change).collect();
     changes.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     changes.into_iter().map(|(_, set)| set).collect()
 }

@@ -15,7 +15,6 @@
 //! answers and the costs never exceed ρ, the transcript is ρ-zCDP (Feldman and Zrnic 2021; a proof
 //! is in `docs/staged.md`). *Source*: ours.
 
-mod attribute_sets;
 mod plan;
 mod run;
 mod scouts;
@@ -23,7 +22,7 @@ mod settings;
 mod stages;
 mod unbiased;
 
-pub(crate) use self::attribute_sets::sets_of;
+pub(crate) use self::run::sets_of;
 pub use self::settings::Staged;
 pub(crate) use self::stages::{Answers, StageAnswers, StagedEstimates, Stages};
 

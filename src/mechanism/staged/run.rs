@@ -1,6 +1,5 @@
 //! The mechanism: its options, and its run.
 
-use super::attribute_sets::sets_of;
 use super::scouts::Shares;
 use super::settings::{MAX_STAGES, Staged};
 use super::stages::{StagedEstimates, Stages};
@@ -12,7 +11,7 @@ use crate::estimation::{FittedModel, MarginalEstimates};
 use crate::mechanism::aim_pgm::max_mb;
 use crate::mechanism::{Mechanism, RunReport};
 use crate::privacy::NoiseStream;
-use crate::workload::GroupedWorkload;
+use crate::workload::{GroupedWorkload, QueryGroup};
 
 impl Mechanism for Staged {
     fn name(&self) -> &str {
@@ -132,4 +131,26 @@ impl Mechanism for Staged {
         ];
         Ok(RunReport { details, model: Some(FittedModel::Soft(fitted)) })
     }
+}
+
+/// Returns the set of attributes of every group of a workload.
+///
+/// A set occurs once per group, so a residual has the number of groups that contain it as weight.
+///
+/// # Errors
+/// A group of a weight other than 1.
+pub(crate) fn sets_of(workload: &GroupedWorkload) -> Result<Vec<AttributeSet>> {
+    let set = |(k, group): (usize, &QueryGroup)| {
+        if group.weight() == 1.0 {
+            return Ok(group.attributes());
+        }
+        let names = workload.schema().names(group.attributes());
+        Err(Error::bad_input(
+            format!("mechanism `staged`, group {} ({} on {names})", k + 1, group.family()),
+            "a group of weight 1",
+            format!("weight {}", group.weight()),
+            "omit the weight: this mechanism weights all groups equally",
+        ))
+    };
+    workload.groups().iter().enumerate().map(set).collect()
 }

@@ -50,7 +50,7 @@ impl Estimates {
     /// # Errors
     /// A strategy whose rank is below that of its subspace: it leaves queries unanswered.
     pub fn of(measurements: &Measurements) -> Result<Self> {
-        let schema = measurements.schema.clone();
+        let schema = measurements.header.schema.clone();
         let measure = rounding::reference_measure(&measurements.weights, &schema.sizes())?;
         let mut reals: HashMap<*const IntegerFactor, (usize, StrategyFactor)> = HashMap::new();
         let mut parts = HashMap::with_capacity(measurements.list.len());

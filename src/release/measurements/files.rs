@@ -4,9 +4,24 @@ use std::collections::HashMap;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use super::layout::REMEDY;
 use crate::error::{Error, Result};
 use crate::hash::{Hashed, sha256};
+
+/// The text of the schema.
+pub(in crate::release) const SCHEMA: &str = "schema.toml";
+/// The statement of the release.
+pub(in crate::release) const STATEMENT: &str = "statement.json";
+/// Integer rows, reference measures and deviations.
+pub(in crate::release) const STRATEGIES: &str = "strategies.json";
+/// The noisy integers, one per line.
+pub(in crate::release) const NOISY: &str = "noisy.csv";
+
+/// The remedy for files that cannot be read.
+pub(in crate::release) const REMEDY: &str =
+    "give the folder `measurements` of a release of this version, as it was written";
+
+/// The remedy for files that cannot be written.
+const DISK: &str = "free disk space; the cost of the measurements is spent";
 
 /// The checksums, in the format of `sha256sum -c`.
 const SUMS: &str = "SHA256SUMS";
@@ -27,10 +42,7 @@ pub(in crate::release) fn write(
 ) -> Result<()> {
     let io = |name: &str| {
         let path = folder.join(name);
-        move |e| {
-            let remedy = "free disk space; the cost of the measurements is spent";
-            Error::io(&path, "writing", e, remedy)
-        }
+        move |e| Error::io(&path, "writing", e, DISK)
     };
     let mut sums = String::new();
     let mut save = |name: &str, write: WriteFile<'_>| -> Result<()> {
@@ -52,6 +64,21 @@ pub(in crate::release) fn write(
     crate::durable::sync_folder(folder).map_err(io(SUMS))
 }
 
+/// Writes files to a new folder and syncs it and its parent to the disk.
+///
+/// # Errors
+/// As [`write`]; or the name of the folder is taken.
+pub(in crate::release) fn write_new(
+    parent: &Path,
+    name: &str,
+    files: &[(&str, WriteFile<'_>)],
+) -> Result<()> {
+    let folder = parent.join(name);
+    std::fs::create_dir(&folder).map_err(|e| Error::io(&folder, "creating the folder", e, DISK))?;
+    write(&folder, files, &[])?;
+    crate::durable::sync_folder(parent).map_err(|e| Error::io(parent, "writing", e, DISK))
+}
+
 /// Returns whether a folder of files is complete.
 pub(in crate::release) fn is_complete(folder: &Path) -> bool {
     folder.join(SUMS).is_file()
@@ -60,6 +87,16 @@ pub(in crate::release) fn is_complete(folder: &Path) -> bool {
 fn bytes_of(folder: &Path, name: &str) -> Result<Vec<u8>> {
     let path = folder.join(name);
     std::fs::read(&path).map_err(|e| Error::io(&path, "reading", e, REMEDY))
+}
+
+/// Returns the error of a file with other contents than a release writes.
+pub(in crate::release) fn refuse(
+    folder: &Path,
+    name: &str,
+    expected: &str,
+    found: impl Into<String>,
+) -> Error {
+    Error::bad_input(folder.join(name).display().to_string(), expected, found.into(), REMEDY)
 }
 
 /// The files of a folder, checked against their checksums.

@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::files::Files;
-use super::layout::REMEDY;
+use super::files::{Files, refuse};
 use crate::error::{Error, Result};
 use crate::matrix_file::{npy_bytes, npy_of_bytes};
 use crate::workload::{GroupedWorkload, Matrices, MatrixSource};
@@ -112,9 +111,7 @@ impl Inputs {
         if !sums.names(INPUTS) {
             return Ok(Self::default());
         }
-        let refuse = |expected: &str, found: String| {
-            Error::bad_input(folder.join(INPUTS).display().to_string(), expected, found, REMEDY)
-        };
+        let refuse = |expected: &str, found: String| refuse(folder, INPUTS, expected, found);
         let text = sums.more(folder, INPUTS)?;
         let map: Map = serde_json::from_slice(&text)
             .map_err(|e| refuse("the inputs of a release", e.to_string()))?;

@@ -6,11 +6,12 @@
 //! of it is an output of the release: further use of it costs no privacy.
 
 pub(super) mod files;
+mod header;
 mod inputs;
-mod layout;
 mod noisy_measurements;
 pub(super) mod strategies;
 
+pub(super) use self::files::{NOISY, SCHEMA, STATEMENT, STRATEGIES};
+pub use self::header::Header;
 pub use self::inputs::{Inputs, Sources};
-pub(super) use self::layout::{NOISY, REMEDY, SCHEMA, STATEMENT, STRATEGIES};
 pub use self::noisy_measurements::Measurements;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-use super::layout::{NOISY, REMEDY, STRATEGIES};
+use super::files::{NOISY, REMEDY, STRATEGIES};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Place, Result};
 use crate::privacy::PrivacyUnit;

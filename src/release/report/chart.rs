@@ -1,6 +1,6 @@
 //! The bars of one marginal.
 
-use super::published_marginal::PublishedMarginal;
+use crate::domain::AttributeSet;
 use crate::schema::{Coding, Schema};
 
 /// Charts of more cells show the largest ones only.
@@ -8,6 +8,19 @@ const MAX_CELLS: usize = 40;
 
 /// Number of cells that are shown of larger marginals.
 const CELLS_SHOWN: usize = 30;
+
+/// The published estimates of one marginal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PublishedMarginal {
+    /// The attributes.
+    pub attributes: AttributeSet,
+    /// The estimates, row-major.
+    pub estimates: Vec<f64>,
+    /// Half the lengths of their 95 % intervals; empty if the estimates have none.
+    pub half_widths: Vec<f64>,
+    /// An error bound of the whole marginal, in words.
+    pub bound: Option<String>,
+}
 
 /// One cell of a marginal.
 #[derive(Debug, Clone, PartialEq)]

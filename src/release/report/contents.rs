@@ -1,16 +1,17 @@
 //! The contents of a report.
 
+use serde::Serialize;
+
+use super::chart::PublishedMarginal;
 use super::fact::Fact;
-use super::marginals::{candidates, sections};
-use super::published_marginal::PublishedMarginal;
-use super::section::Section;
+use super::marginals::{Section, candidates, sections};
 use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::release::answers;
 use crate::release::document::Block;
 use crate::release::estimates::Estimates;
 use crate::release::reach::Reach;
-use crate::release::statement::Statement;
+use crate::release::statement::{ReleaseStatement, Sections, Statement};
 use crate::workload::{Family, GroupedWorkload, QueryGroup};
 
 /// The contents of a report.
@@ -62,23 +63,31 @@ impl Report {
                 bound: None,
             })
         })?;
-        let mut files = vec![
-            Fact::new(
-                "answers.csv",
-                "every query with its unbiased estimate, standard error and 95 % intervals",
-            ),
+        let answers = "every query with its unbiased estimate, standard error and 95 % intervals";
+        let adjusted = Fact::new("adjusted.csv", "nonnegative integer answers, biased");
+        Ok(Report::new(statement, answers, statement.is_adjusted().then_some(adjusted), sections))
+    }
+
+    /// Returns the report of a statement and charts.
+    ///
+    /// `answers` says what the table of answers has; `derived` is a file computed from them.
+    pub(in crate::release) fn new<S: Sections + Serialize>(
+        statement: &ReleaseStatement<S>,
+        answers: &str,
+        derived: Option<Fact>,
+        sections: Vec<Section>,
+    ) -> Self {
+        let files = [
+            Fact::new("answers.csv", answers),
             Fact::new("measurements/", "noisy integers, from which all other files are computed"),
             Fact::new("statement.json, statement.md", "the statement below"),
         ];
-        if statement.is_adjusted() {
-            files.push(Fact::new("adjusted.csv", "nonnegative integer answers, biased"));
-        }
-        Ok(Report {
+        Report {
             title: "Private release".into(),
             facts: statement.facts(),
-            files,
+            files: files.into_iter().chain(derived).collect(),
             sections,
             statement: statement.blocks(),
-        })
+        }
     }
 }

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::chart::Chart;
-use super::published_marginal::PublishedMarginal;
-use super::section::Section;
+use super::chart::{Chart, PublishedMarginal};
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::Result;
 use crate::residual::summed;
@@ -15,6 +13,17 @@ const PAIRS_SHOWN: usize = 10;
 
 /// Pairs of more cells are not compared.
 const MAX_CELLS: usize = 1 << 20;
+
+/// Charts with a heading.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Section {
+    /// The heading.
+    pub heading: String,
+    /// What the charts show.
+    pub note: String,
+    /// The charts, in order.
+    pub charts: Vec<Chart>,
+}
 
 /// Returns the sets of one and two attributes that some sets contain, without very large ones.
 pub fn candidates(schema: &Schema, sets: impl Iterator<Item = AttributeSet>) -> Vec<AttributeSet> {

@@ -6,9 +6,9 @@
 //! | file | purpose |
 //! |---|---|
 //! | `contents` | what a report contains |
-//! | `fact`, `section` | names with values, and charts with a heading |
-//! | `marginals`, `published_marginal` | single attributes and the most dependent pairs |
-//! | `chart`, `svg` | bars of one marginal, and their drawing |
+//! | `fact` | names with values |
+//! | `marginals` | sections of charts: single attributes and the most dependent pairs |
+//! | `chart`, `svg` | published marginals, their bars, and their drawing |
 //! | `html` | the page |
 
 mod chart;
@@ -16,13 +16,9 @@ mod contents;
 mod fact;
 mod html;
 mod marginals;
-mod published_marginal;
-mod section;
 mod svg;
 
-pub use self::chart::{Bar, Chart};
+pub use self::chart::{Bar, Chart, PublishedMarginal};
 pub use self::contents::Report;
 pub use self::fact::Fact;
-pub use self::marginals::{candidates, sections};
-pub use self::published_marginal::PublishedMarginal;
-pub use self::section::Section;
+pub use self::marginals::{Section, candidates, sections};

@@ -13,23 +13,13 @@ use std::path::Path;
 use super::marginals::{StagedMarginal, StagedMarginals};
 use crate::domain::AttributeSet;
 use crate::error::Result;
-use crate::release::answers::{failed, table};
-use crate::release::query_words::QueryWords;
+use crate::release::answers::table;
 use crate::release::statement::{at_most, shortest};
 use crate::schema::Schema;
 use crate::workload::GroupedWorkload;
 
-/// The columns of `answers.csv`.
-const COLUMNS: [&str; 8] = [
-    "attributes",
-    "family",
-    "query",
-    "cells",
-    "estimate",
-    "error_bound_95",
-    "extrapolated",
-    "error_bound_is",
-];
+/// The columns of `answers.csv` besides those of the query.
+const COLUMNS: [&str; 4] = ["estimate", "error_bound_95", "extrapolated", "error_bound_is"];
 
 /// Decimals of bounds.
 const DECIMALS: u32 = 6;
@@ -52,13 +42,12 @@ pub fn write(
     let schema = workload.schema();
     let bits = marginals.bits();
     let mut known: Option<(AttributeSet, StagedMarginal)> = None;
-    table(path, &COLUMNS, workload, progress, &mut |out, group| {
+    table(path, &COLUMNS, workload, progress, &mut |group, write_row| {
         let set = group.attributes();
         let marginal = match known.take() {
             Some((of, marginal)) if of == set => marginal,
             _ => marginals.marginal(set)?,
         };
-        let (attributes, words) = (schema.names(set), QueryWords::of(schema, group)?);
         let (largest_weights, are_counts) = group.largest_weights()?;
         // Counts are sums of multiples of 2^−bits, which doubles hold exactly.
         let rounding = match are_counts {
@@ -67,21 +56,12 @@ pub fn write(
         };
         let extrapolated = if marginal.of_published.is_none() { "yes" } else { "no" };
         for (query, answer) in group.answers(&marginal.cells)?.into_iter().enumerate() {
-            let (text, cells) = words.of_query(query);
             let estimate = if are_counts { exactly(answer, bits) } else { shortest(answer) };
             let weight = largest_weights[query];
             let bound = marginal.error_bound.map(|bound| of_query(bound, weight, rounding));
-            let fields = [
-                attributes.as_str(),
-                group.family(),
-                &text,
-                &cells,
-                &estimate,
-                &bound.map(|bound| at_most(bound, DECIMALS)).unwrap_or_default(),
-                extrapolated,
-                &in_words(schema, &marginal, weight),
-            ];
-            out.write_record(fields).map_err(|e| failed(path, e))?;
+            let bound = bound.map(|bound| at_most(bound, DECIMALS)).unwrap_or_default();
+            let bound_is = in_words(schema, &marginal, weight);
+            write_row(&[&estimate, &bound, extrapolated, &bound_is])?;
         }
         known = Some((set, marginal));
         Ok(())

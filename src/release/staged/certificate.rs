@@ -8,7 +8,6 @@
 //! All bounds add one-sided 95 % quantiles of the discrete noise itself. A noisy distance below 0
 //! counts as 0, so that no bound is below the quantile: noise alone does not show a small error.
 
-use super::units::MIN_BITS;
 use crate::access::DistanceQuestion;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
@@ -21,21 +20,27 @@ const MISS_PROBABILITY: f64 = 0.05;
 /// The share of the certificate's budget for the sum of all distances.
 const SHARE_OF_SUM: f64 = 0.1;
 
+/// The bits after the binary point of published marginals, unless fine noise needs more.
+pub(super) const MIN_BITS: u32 = 10;
+
+/// Maximum magnitude of a published number in units, so that doubles represent it exactly.
+const MAX_UNITS: f64 = (1u64 << 53) as f64;
+
 /// Maximum bits after the binary point of published marginals.
 const MAX_BITS: u32 = 40;
 
 /// The noise of the certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct CertificatePlan {
+pub struct CertificateNoise {
     /// s: the bits after the binary point of the published marginals.
-    pub(super) bits: u32,
+    pub bits: u32,
     /// S: the deviation of every distance.
-    pub(super) each: RationalDeviation,
+    pub each: RationalDeviation,
     /// The deviation of the sum of all distances.
-    pub(super) sum: RationalDeviation,
+    pub sum: RationalDeviation,
 }
 
-impl CertificatePlan {
+impl CertificateNoise {
     /// Plans the certificate of a number of marginals: the fewest bits for which the noise is fine.
     ///
     /// # Errors
@@ -53,7 +58,7 @@ impl CertificatePlan {
             let each = deviation(sensitivity * count.sqrt(), 1.0 - SHARE_OF_SUM)?;
             let sum = deviation(sensitivity * count, SHARE_OF_SUM)?;
             if each.is_fine() && sum.is_fine() {
-                return Ok(CertificatePlan { bits, each, sum });
+                return Ok(CertificateNoise { bits, each, sum });
             }
         }
         let remedy = "use a smaller budget, or --certificate 0";
@@ -71,7 +76,7 @@ impl CertificatePlan {
         &self,
         marginals: &'a [(AttributeSet, Vec<i64>)],
     ) -> DistanceQuestion<'a> {
-        let CertificatePlan { bits, each, sum } = *self;
+        let CertificateNoise { bits, each, sum } = *self;
         DistanceQuestion { marginals, bits, each, sum }
     }
 
@@ -84,14 +89,10 @@ impl CertificatePlan {
 /// The published marginals with their noisy distances.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DistanceCertificate {
-    /// s: the bits after the binary point.
-    pub bits: u32,
+    /// The noise of the distances, and s: the bits after the binary point.
+    pub noise: CertificateNoise,
     /// The published marginals in units of 2^−s.
     pub marginals: Vec<(AttributeSet, Vec<i64>)>,
-    /// The deviation of every distance.
-    pub each: RationalDeviation,
-    /// The deviation of the sum.
-    pub sum: RationalDeviation,
     /// The noisy distances.
     pub distances: Vec<i128>,
     /// The noisy sum of all distances.
@@ -119,11 +120,32 @@ pub struct ErrorBounds {
     pub mean_per_record: Option<f64>,
 }
 
+/// The error bounds of published marginals as a statement has them, in records.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct BoundSummary {
+    /// The 95 % upper bound of the mean L1 error of the marginals.
+    pub mean_error_bound_95: f64,
+    /// The same per record of the table; absent if the number of records may be 0.
+    pub mean_error_bound_95_per_record: Option<f64>,
+    /// The largest of the bounds that hold for all marginals together at 95 %.
+    pub largest_error_bound_95_of_all: f64,
+}
+
+impl ErrorBounds {
+    /// Returns the bounds as a statement has them.
+    pub(super) fn summary(&self) -> BoundSummary {
+        BoundSummary {
+            mean_error_bound_95: self.mean,
+            mean_error_bound_95_per_record: self.mean_per_record,
+            largest_error_bound_95_of_all: self.together.iter().copied().fold(0.0, f64::max),
+        }
+    }
+}
+
 impl DistanceCertificate {
     /// Returns the question that the certificate answers.
     pub(super) fn question(&self) -> DistanceQuestion<'_> {
-        let (bits, each, sum) = (self.bits, self.each, self.sum);
-        DistanceQuestion { marginals: &self.marginals, bits, each, sum }
+        self.noise.question(&self.marginals)
     }
 
     /// Returns the error bounds.
@@ -137,18 +159,18 @@ impl DistanceCertificate {
     /// Returns the error bounds of other marginals, whose L1 distances to the published marginals
     /// are given in records.
     pub(super) fn bounds_plus(&self, total: Option<NoisyTotal>, to_others: &[f64]) -> ErrorBounds {
+        let CertificateNoise { bits, each, sum } = self.noise;
         let records = |noisy: i128, deviation: RationalDeviation, missed: f64| {
             let units = noisy.max(0) as f64 + one_sided(missed, deviation) * deviation.to_f64();
-            rounded_up(units, self.bits)
+            rounded_up(units, bits)
         };
         let count = self.distances.len().max(1) as f64;
         let of_each = |missed: f64| -> Vec<f64> {
-            let bounds = self.distances.iter().map(|noisy| records(*noisy, self.each, missed));
+            let bounds = self.distances.iter().map(|noisy| records(*noisy, each, missed));
             bounds.zip(to_others).map(|(bound, distance)| bound + distance).collect()
         };
         let distance: f64 = to_others.iter().sum();
-        let of_mean =
-            |missed| (records(self.sum_of_distances, self.sum, missed) + distance) / count;
+        let of_mean = |missed| (records(self.sum_of_distances, sum, missed) + distance) / count;
         let mean_per_record = total.and_then(|total| {
             let deviation = total.deviation.to_f64() / total.scale;
             let missed = 0.5 * MISS_PROBABILITY;
@@ -163,6 +185,13 @@ impl DistanceCertificate {
             mean_per_record,
         }
     }
+}
+
+/// Rounds values to integer multiples of 2^−bits.
+pub(super) fn in_units(values: &[f64], bits: u32) -> Vec<i64> {
+    let scale = f64::from(bits).exp2();
+    let unit = |value: &f64| (value * scale).round().clamp(-MAX_UNITS, MAX_UNITS) as i64;
+    values.iter().map(unit).collect()
 }
 
 /// Returns a number of units 2^−bits in records, rounded up.

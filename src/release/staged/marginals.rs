@@ -3,10 +3,9 @@
 use std::cell::OnceCell;
 use std::path::Path;
 
-use super::certificate::{ErrorBounds, distance};
+use super::certificate::{ErrorBounds, distance, in_units};
 use super::measurements::StagedMeasurements;
 use super::plan::StagedPlan;
-use super::units::in_units;
 use crate::data::{self, Records};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
@@ -129,19 +128,12 @@ impl StagedMarginals {
         let mut distances = Vec::with_capacity(self.published.len());
         for (set, units) in &self.published {
             records.count_into(*set, &mut counts)?;
-            distances.push(distance(&counts, units, certificate.bits));
+            distances.push(distance(&counts, units, certificate.noise.bits));
         }
         let marginals = distances.len();
         let mean_distance = distances.iter().sum::<f64>() / marginals.max(1) as f64;
-        let bounds = certificate.bounds_plus(self.measured.total(), &distances);
-        let ErrorBounds { together, mean, mean_per_record, .. } = bounds;
-        Ok(Some(RecordErrors {
-            marginals,
-            mean_distance,
-            mean_error_bound_95: mean,
-            mean_error_bound_95_per_record: mean_per_record,
-            largest_error_bound_95_of_all: together.iter().copied().fold(0.0, f64::max),
-        }))
+        let bounds = certificate.bounds_plus(self.measured.total(), &distances).summary();
+        Ok(Some(RecordErrors { marginals, mean_distance, bounds }))
     }
 
     /// Refuses attributes that were not measured.

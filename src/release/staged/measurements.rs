@@ -10,18 +10,17 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::certificate::{DistanceCertificate, NoisyTotal};
+use super::certificate::{CertificateNoise, DistanceCertificate, NoisyTotal};
 use super::plan::StagedPlan;
 use super::residuals::centred;
-use super::statement::StagedStatement;
+use super::statement::StagedSections;
 use crate::domain::AttributeSet;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::mechanism::{Answers, StageAnswers, StagedEstimates};
 use crate::privacy::Rho;
-use crate::release::measurements::files::{self, Files};
+use crate::release::measurements::files::{self, Files, refuse};
 use crate::release::measurements::strategies::{Document, Measured, MeasuredList, write_noisy};
-use crate::release::measurements::{Inputs, NOISY, REMEDY, SCHEMA, STATEMENT, STRATEGIES};
-use crate::schema::Schema;
+use crate::release::measurements::{Header, Inputs, NOISY, SCHEMA, STATEMENT, STRATEGIES};
 use crate::strategy::IntegerFactor;
 use crate::workload::GroupedWorkload;
 
@@ -36,14 +35,8 @@ const FORMAT: u32 = 1;
 /// The stages of a release with their noisy integers, and its certificate.
 #[derive(Debug, Clone)]
 pub struct StagedMeasurements {
-    /// The schema.
-    pub schema: Schema,
-    /// The text of the schema.
-    pub schema_text: String,
-    /// The statement as known before the first stage.
-    pub statement: StagedStatement,
-    /// The files that the workload names.
-    pub inputs: Inputs,
+    /// Schema, statement and files.
+    pub header: Header<StagedSections>,
     /// The measurements of every stage, with their noisy answers.
     pub stages: Vec<MeasuredList>,
     /// The certificate, unless it was switched off or the run was interrupted.
@@ -82,14 +75,12 @@ impl StagedMeasurements {
     /// # Errors
     /// Texts that are not those of a release.
     pub fn plan(&self) -> Result<StagedPlan> {
-        let protection = self.statement.protection();
-        let text = protection.workload();
-        let origin = "workload of the release";
-        let source = self.inputs.matrices();
-        let workload = GroupedWorkload::from_toml_with(&self.schema, text, origin, &source)?;
-        let rho = Rho::new(protection.rho_reserved)?;
-        let (settings, share) = (self.statement.settings(), self.statement.certificate_share());
-        StagedPlan::of(settings, &workload, rho, protection.unit, share)
+        let Header { schema, statement, inputs, .. } = &self.header;
+        let (text, origin) = (statement.workload(), "workload of the release");
+        let workload = GroupedWorkload::from_toml_with(schema, text, origin, &inputs.matrices())?;
+        let rho = Rho::new(statement.rho_reserved())?;
+        let StagedSections { settings, certificate_share, .. } = statement.sections;
+        StagedPlan::of(settings, &workload, rho, statement.unit(), certificate_share)
     }
 
     /// Returns the estimates from all complete stages.
@@ -120,10 +111,10 @@ impl StagedMeasurements {
         files::write(
             folder,
             &[
-                (SCHEMA, &|out| out.write_all(self.schema_text.as_bytes())),
-                (STATEMENT, &|out| Ok(serde_json::to_writer(out, &self.statement)?)),
+                (SCHEMA, &|out| out.write_all(self.header.schema_text.as_bytes())),
+                (STATEMENT, &|out| Ok(serde_json::to_writer(out, &self.header.statement)?)),
             ],
-            &self.inputs.files()?,
+            &self.header.inputs.files()?,
         )
     }
 
@@ -140,19 +131,17 @@ impl StagedMeasurements {
             false => Vec::new(),
         };
         let weights: Vec<Vec<i64>> =
-            self.schema.sizes().into_iter().enumerate().map(of_attribute).collect();
-        let unit = self.statement.protection().unit;
-        let document = Document::of(&self.schema, &weights, unit, list);
-        let stage = new_folder(folder, &stage_name(self.stages.len() - 1))?;
-        files::write(
-            &stage,
+            self.header.schema.sizes().into_iter().enumerate().map(of_attribute).collect();
+        let unit = self.header.statement.unit();
+        let document = Document::of(&self.header.schema, &weights, unit, list);
+        files::write_new(
+            folder,
+            &stage_name(self.stages.len() - 1),
             &[
                 (NOISY, &|out| write_noisy(out, list)),
                 (STRATEGIES, &|out| Ok(serde_json::to_writer(out, &document)?)),
             ],
-            &[],
-        )?;
-        sync(folder)
+        )
     }
 
     /// Writes the certificate, if there is one, and syncs it to the disk.
@@ -162,15 +151,15 @@ impl StagedMeasurements {
     pub fn write_certificate(&self, folder: &Path) -> Result<()> {
         let Some(certificate) = &self.certificate else { return Ok(()) };
         let names = |set: AttributeSet| {
-            set.positions().map(|p| self.schema.attributes()[p].name.clone()).collect()
+            set.positions().map(|p| self.header.schema.attributes()[p].name.clone()).collect()
         };
         let document = Distances {
             format: FORMAT,
             stages: self.stages.len(),
-            bits: certificate.bits,
+            bits: certificate.noise.bits,
             marginals: certificate.marginals.iter().map(|(set, _)| names(*set)).collect(),
-            deviation: certificate.each.to_string(),
-            deviation_of_sum: certificate.sum.to_string(),
+            deviation: certificate.noise.each.to_string(),
+            deviation_of_sum: certificate.noise.sum.to_string(),
             distances: certificate.distances.iter().map(i128::to_string).collect(),
             sum_of_distances: certificate.sum_of_distances.to_string(),
         };
@@ -181,15 +170,14 @@ impl StagedMeasurements {
             }
             Ok(())
         };
-        files::write(
-            &new_folder(folder, CERTIFICATE)?,
+        files::write_new(
+            folder,
+            CERTIFICATE,
             &[
                 (MARGINALS, &marginals),
                 (DISTANCES, &|out| Ok(serde_json::to_writer(out, &document)?)),
             ],
-            &[],
-        )?;
-        sync(folder)
+        )
     }
 
     /// Reads a folder that a staged release wrote, with all stages that are complete.
@@ -197,44 +185,32 @@ impl StagedMeasurements {
     /// # Errors
     /// Files that cannot be read, were edited, or do not fit each other; no complete stage.
     pub fn read(folder: &Path) -> Result<Self> {
-        let refuse = |name: &str, expected: &str, found: String| {
-            Error::bad_input(folder.join(name).display().to_string(), expected, found, REMEDY)
-        };
         let mut terms = Files::read(folder, &[SCHEMA, STATEMENT])?;
         let inputs = Inputs::read(folder, &terms)?;
-        let (schema_text, statement) = (terms.text(SCHEMA)?, terms.text(STATEMENT)?);
-        let origin = format!("{}/{SCHEMA}", terms.origin());
-        let schema = Schema::from_toml(&schema_text, &origin)?;
-        let statement: StagedStatement = serde_json::from_str(&statement)
-            .map_err(|e| refuse(STATEMENT, "the statement of a staged release", e.to_string()))?;
+        let (schema, statement) = (terms.text(SCHEMA)?, terms.text(STATEMENT)?);
+        let expected = "the statement of a staged release";
+        let header = Header::read(schema, &statement, inputs, terms.origin(), expected)?;
         let mut stages = Vec::new();
         while files::is_complete(&folder.join(stage_name(stages.len()))) {
             let stage = folder.join(stage_name(stages.len()));
             let mut read = Files::read(&stage, &[STRATEGIES, NOISY])?;
             let (strategies, noisy) = (read.text(STRATEGIES)?, read.bytes(NOISY));
             let Measured { list, unit, .. } =
-                Document::read(&schema, &strategies, noisy.as_slice(), read.origin())?;
-            if unit != statement.protection().unit || !are_residuals(&list)? {
+                Document::read(&header.schema, &strategies, noisy.as_slice(), read.origin())?;
+            if unit != header.statement.unit() || !are_residuals(&list)? {
                 let expected = "residuals for the privacy unit of the statement";
-                return Err(refuse(&stage_name(stages.len()), expected, "others".into()));
+                return Err(refuse(folder, &stage_name(stages.len()), expected, "others"));
             }
             stages.push(list);
         }
         let next = stage_name(stages.len() + 1);
         if stages.is_empty() || folder.join(&next).exists() {
             let missing = stage_name(stages.len());
-            let found = "no checksums: it is incomplete".to_owned();
-            return Err(refuse(&missing, "a complete stage", found));
+            let found = "no checksums: it is incomplete";
+            return Err(refuse(folder, &missing, "a complete stage", found));
         }
         let is_certified = files::is_complete(&folder.join(CERTIFICATE));
-        let mut read = StagedMeasurements {
-            schema,
-            schema_text,
-            statement,
-            inputs,
-            stages,
-            certificate: None,
-        };
+        let mut read = StagedMeasurements { header, stages, certificate: None };
         if is_certified {
             read.certificate = Some(read.read_certificate(&folder.join(CERTIFICATE))?);
         }
@@ -243,21 +219,19 @@ impl StagedMeasurements {
 
     fn read_certificate(&self, folder: &Path) -> Result<DistanceCertificate> {
         let mut read = Files::read(folder, &[MARGINALS, DISTANCES])?;
-        let refuse = |name: &str, expected: &str, found: String| {
-            Error::bad_input(folder.join(name).display().to_string(), expected, found, REMEDY)
-        };
-        let document: Distances = serde_json::from_str(&read.text(DISTANCES)?)
-            .map_err(|e| refuse(DISTANCES, "the distances of a certificate", e.to_string()))?;
+        let document: Distances = serde_json::from_str(&read.text(DISTANCES)?).map_err(|e| {
+            refuse(folder, DISTANCES, "the distances of a certificate", e.to_string())
+        })?;
         let plan = self.plan()?;
         let sets = document.marginals.iter().map(|names| {
-            let positions = names.iter().map(|name| self.schema.position(name));
+            let positions = names.iter().map(|name| self.header.schema.position(name));
             AttributeSet::from_positions(&positions.collect::<Result<Vec<_>>>()?)
         });
         let sets: Vec<AttributeSet> = sets.collect::<Result<_>>()?;
         let integer = |text: &String| text.parse::<i128>().ok();
         let distances: Option<Vec<i128>> = document.distances.iter().map(integer).collect();
         let (Some(distances), Some(sum)) = (distances, integer(&document.sum_of_distances)) else {
-            return Err(refuse(DISTANCES, "integers", "something else".into()));
+            return Err(refuse(folder, DISTANCES, "integers", "something else"));
         };
         let fits = sets == plan.marginals()
             && distances.len() == sets.len()
@@ -266,13 +240,13 @@ impl StagedMeasurements {
             && document.bits == plan.bits();
         if !fits {
             let expected = "the marginals and the stages of the release";
-            return Err(refuse(DISTANCES, expected, "others".into()));
+            return Err(refuse(folder, DISTANCES, expected, "others"));
         }
         let text = read.text(MARGINALS)?;
         let mut lines = text.lines().skip(1);
         let mut marginals = Vec::with_capacity(sets.len());
         for (index, set) in sets.into_iter().enumerate() {
-            let cells: usize = self.schema.shape_of(set)?.iter().product();
+            let cells: usize = self.header.schema.shape_of(set)?.iter().product();
             let units = lines.by_ref().take(cells).map_while(|line| {
                 let (marginal, units) = line.split_once(',')?;
                 (marginal.parse() == Ok(index)).then(|| units.parse().ok())?
@@ -280,22 +254,19 @@ impl StagedMeasurements {
             let units: Vec<i64> = units.collect();
             if units.len() != cells {
                 let expected = format!("{cells} integers of marginal {index}");
-                return Err(refuse(MARGINALS, &expected, "others".into()));
+                return Err(refuse(folder, MARGINALS, &expected, "others"));
             }
             marginals.push((set, units));
         }
         let deviation = |text: &str| {
-            let invalid = |_| refuse(DISTANCES, "a deviation like 5/2", format!("`{text}`"));
+            let invalid =
+                |_| refuse(folder, DISTANCES, "a deviation like 5/2", format!("`{text}`"));
             text.parse().map_err(invalid)
         };
-        Ok(DistanceCertificate {
-            bits: document.bits,
-            marginals,
-            each: deviation(&document.deviation)?,
-            sum: deviation(&document.deviation_of_sum)?,
-            distances,
-            sum_of_distances: sum,
-        })
+        let (each, of_sum) =
+            (deviation(&document.deviation)?, deviation(&document.deviation_of_sum)?);
+        let noise = CertificateNoise { bits: document.bits, each, sum: of_sum };
+        Ok(DistanceCertificate { noise, marginals, distances, sum_of_distances: sum })
     }
 }
 
@@ -312,16 +283,4 @@ fn are_residuals(list: &MeasuredList) -> Result<bool> {
 /// Returns the name of the folder of a stage.
 fn stage_name(stage: usize) -> String {
     format!("stage-{stage}")
-}
-
-const DISK: &str = "free disk space; the cost of the measurements is spent";
-
-fn new_folder(folder: &Path, name: &str) -> Result<std::path::PathBuf> {
-    let path = folder.join(name);
-    std::fs::create_dir(&path).map_err(|e| Error::io(&path, "creating the folder", e, DISK))?;
-    Ok(path)
-}
-
-fn sync(folder: &Path) -> Result<()> {
-    crate::durable::sync_folder(folder).map_err(|e| Error::io(folder, "writing", e, DISK))
 }

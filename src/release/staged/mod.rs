@@ -14,12 +14,11 @@
 //! | `plan` | what is fixed before the records are read: first stage, shares, certificate |
 //! | `residuals` | residuals as integer measurements, and their centred answers |
 //! | `run` | records to noisy integers |
-//! | `certificate` | noisy distances of the published marginals, and error bounds |
+//! | `certificate` | published numbers as integers, their noisy distances, and error bounds |
 //! | `measurements` | files of the noisy integers |
 //! | `marginals` | published marginals: rounded estimates with error bounds |
-//! | `units` | published numbers as integers |
-//! | `answers`, `statement`, `released` | the table of answers, and what was released |
-//! | `report` | the page with charts of published marginals |
+//! | `answers`, `statement` | the table of answers, and the sections of the statement |
+//! | `released` | the statement and the page of a completed release |
 
 pub mod answers;
 mod certificate;
@@ -27,19 +26,17 @@ mod marginals;
 mod measurements;
 mod plan;
 mod released;
-mod report;
 mod residuals;
 mod run;
 mod statement;
-mod units;
 
-pub use certificate::{DistanceCertificate, ErrorBounds};
+pub use certificate::{BoundSummary, CertificateNoise, DistanceCertificate, ErrorBounds};
 pub use marginals::{StagedMarginal, StagedMarginals};
 pub use measurements::StagedMeasurements;
 pub use plan::{DEFAULT_CERTIFICATE_SHARE, StagedPlan};
-pub use report::report;
+pub use released::report;
 pub use run::run;
-pub use statement::StagedStatement;
+pub use statement::{StagedSections, StagedStatement};
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,7 @@
 //! The plan of a staged release, from schema, workload and budget only.
 
-use super::certificate::CertificatePlan;
+use super::certificate::{CertificateNoise, MIN_BITS, in_units};
 use super::residuals::IntegerResiduals;
-use super::units::{MIN_BITS, in_units};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::mechanism::{Staged, StagedEstimates, Stages, sets_of};
@@ -30,7 +29,7 @@ pub struct StagedPlan {
     /// The cost of a stage for the unit, per cost for one added or removed record.
     unit_factor: f64,
     certificate_share: f64,
-    certificate: Option<CertificatePlan>,
+    certificate: Option<CertificateNoise>,
 }
 
 impl StagedPlan {
@@ -101,7 +100,7 @@ impl StagedPlan {
         }
         if certificate_share > 0.0 {
             let rho = Rho::new(rho.get() * certificate_share)?;
-            plan.certificate = Some(CertificatePlan::of(plan.marginals.len(), rho, unit)?);
+            plan.certificate = Some(CertificateNoise::of(plan.marginals.len(), rho, unit)?);
         }
         Ok(plan)
     }
@@ -173,7 +172,7 @@ impl StagedPlan {
         self.residuals().measurements(first, &self.share_of(first, &self.budget_of_stages()?)?)
     }
 
-    pub(super) fn certificate(&self) -> Option<&CertificatePlan> {
+    pub(super) fn certificate(&self) -> Option<&CertificateNoise> {
         self.certificate.as_ref()
     }
 

@@ -1,43 +1,70 @@
-//! The statement of a completed release: its questions, their costs, and its error bounds.
+//! What a completed release publishes: its statement with costs and error bounds, and its report.
 
-use super::certificate::ErrorBounds;
 use super::marginals::StagedMarginals;
-use super::statement::{CertificateStatement, Stage, StagedStatement};
+use super::statement::{CertificateStatement, Stage, StagedSections, StagedStatement};
 use crate::error::Result;
 use crate::privacy::ExactRho;
+use crate::release::report::{Fact, PublishedMarginal, Report, candidates, sections};
+use crate::release::statement::{ReleaseStatement, at_most};
+use crate::workload::GroupedWorkload;
 
-impl StagedStatement {
+impl ReleaseStatement<StagedSections> {
     /// Returns the statement of a release with all its questions and error bounds.
     ///
     /// # Errors
     /// None for measurements of a release.
-    pub fn released(marginals: &StagedMarginals) -> Result<Self> {
+    pub fn released(marginals: &StagedMarginals) -> Result<StagedStatement> {
         let measured = marginals.measured();
-        let mut statement = measured.statement.clone();
-        let unit = statement.protection.unit;
+        let mut statement = measured.header.statement.clone();
+        let unit = statement.unit();
+        let sections = &mut statement.sections;
         let mut sum = ExactRho::zero();
-        statement.stages.clear();
+        sections.stages.clear();
         for list in &measured.stages {
-            let (stage, cost) = Stage::of(&measured.schema, list, unit)?;
+            let (stage, cost) = Stage::of(&measured.header.schema, list, unit)?;
             sum = sum.plus(&cost);
-            statement.stages.push(stage);
+            sections.stages.push(stage);
         }
         if let (Some(certificate), Some(bounds)) = (&measured.certificate, marginals.bounds()) {
             let cost = certificate.question().cost(unit)?;
             sum = sum.plus(&cost);
-            let ErrorBounds { together, mean, mean_per_record, .. } = bounds;
-            statement.certificate = Some(CertificateStatement {
+            sections.certificate = Some(CertificateStatement {
                 rho: cost.to_f64_rounded_up(),
                 marginals: certificate.marginals.len(),
-                bits: certificate.bits,
-                deviation: certificate.each.to_string(),
-                deviation_of_sum: certificate.sum.to_string(),
-                mean_error_bound_95: *mean,
-                mean_error_bound_95_per_record: *mean_per_record,
-                largest_error_bound_95_of_all: together.iter().copied().fold(0.0, f64::max),
+                bits: certificate.noise.bits,
+                deviation: certificate.noise.each.to_string(),
+                deviation_of_sum: certificate.noise.sum.to_string(),
+                bounds: bounds.summary(),
             });
         }
-        statement.rho_of_questions = sum.to_f64_rounded_up();
+        sections.rho_of_questions = sum.to_f64_rounded_up();
         Ok(statement)
     }
+}
+
+/// Returns the report, with the marginals on one and two attributes of the workload's sets.
+///
+/// # Errors
+/// Attributes that were not measured.
+pub fn report(
+    statement: &StagedStatement,
+    marginals: &StagedMarginals,
+    workload: &GroupedWorkload,
+) -> Result<Report> {
+    let schema = workload.schema();
+    let sets = candidates(schema, workload.groups().iter().map(|group| group.attributes()));
+    let sections = sections(schema, &sets, &mut |attributes| {
+        let marginal = marginals.marginal(attributes)?;
+        let bound =
+            |bound| format!("The absolute errors add up to at most {} (95 %).", at_most(bound, 1));
+        Ok(PublishedMarginal {
+            attributes,
+            estimates: marginal.cells,
+            half_widths: Vec::new(),
+            bound: marginal.error_bound.map(bound),
+        })
+    })?;
+    let answers = "every query with its estimate and the bound of its marginal";
+    let records = Fact::new("records.csv", "synthetic records that follow the estimates");
+    Ok(Report::new(statement, answers, statement.synthetic().map(|_| records), sections))
 }

@@ -11,10 +11,11 @@ use crate::access::ReleaseNoise;
 use crate::access::{IntegerQuestion, ReleaseTable};
 use crate::data::{OpenTable, OutOfDomain, Records};
 use crate::error::{Error, Result};
+use crate::privacy::ExactRho;
 use crate::release::integer_plan::IntegerMeasurement;
 use crate::release::ledger::Reservation;
-use crate::release::measurements::Sources;
-use crate::release::run::check_persons;
+use crate::release::measurements::{Header, Sources};
+use crate::release::run::{check, check_persons};
 
 /// Reads the records and measures all stages, paid by a reservation that is in the ledger on disk.
 ///
@@ -33,7 +34,7 @@ pub fn run(
     reservation: &Reservation,
     folder: &Path,
 ) -> Result<StagedMarginals> {
-    check(plan, reservation)?;
+    check(&ExactRho::of_rounded_down(plan.rho()), plan.unit(), reservation)?;
     check_persons(&data, reservation)?;
     let mut measured = empty(plan, statement, sources);
     measured.write_terms(folder)?;
@@ -55,25 +56,8 @@ pub(super) fn empty(
     statement: StagedStatement,
     sources: Sources<'_>,
 ) -> StagedMeasurements {
-    StagedMeasurements {
-        schema: plan.schema().clone(),
-        schema_text: sources.schema.to_owned(),
-        inputs: sources.inputs.clone(),
-        statement,
-        stages: Vec::new(),
-        certificate: None,
-    }
-}
-
-fn check(plan: &StagedPlan, reservation: &Reservation) -> Result<()> {
-    if plan.rho() <= reservation.rho() && plan.unit() == reservation.unit() {
-        return Ok(());
-    }
-    Err(Error::bug(
-        "release",
-        format!("a plan of at most {} that protects {}", reservation.rho(), reservation.unit()),
-        format!("{} and {}", plan.rho(), plan.unit()),
-    ))
+    let header = Header::new(plan.schema(), statement, sources);
+    StagedMeasurements { header, stages: Vec::new(), certificate: None }
 }
 
 /// Measures all stages and the certificate; tests of this crate supply the noise.
@@ -87,8 +71,8 @@ pub(super) fn measure(
     noise: ReleaseNoise,
     finished: &mut dyn FnMut(&StagedMeasurements) -> Result<()>,
 ) -> Result<()> {
-    check(plan, reservation)?;
-    let mut table = ReleaseTable::open(records, plan.rho(), plan.unit(), noise)?;
+    check(&ExactRho::of_rounded_down(plan.rho()), plan.unit(), reservation)?;
+    let mut table = ReleaseTable::open(records, plan.rho(), plan.unit(), noise);
     let mut residuals = plan.residuals();
     let mut left = plan.budget_of_stages()?;
     let estimates = plan.stages().run(&mut |_, list| {
@@ -107,16 +91,10 @@ pub(super) fn measure(
         finished(measured)?;
         Ok(measured.stages.last().map(answers_of).unwrap_or_default())
     })?;
-    let Some(certificate) = plan.certificate() else { return Ok(()) };
+    let Some(&noise) = plan.certificate() else { return Ok(()) };
     let marginals = plan.published(&estimates)?;
-    let (distances, sum_of_distances) = table.distances(&certificate.question(&marginals))?;
-    measured.certificate = Some(DistanceCertificate {
-        bits: certificate.bits,
-        marginals,
-        each: certificate.each,
-        sum: certificate.sum,
-        distances,
-        sum_of_distances,
-    });
+    let (distances, sum_of_distances) = table.distances(&noise.question(&marginals))?;
+    let certificate = DistanceCertificate { noise, marginals, distances, sum_of_distances };
+    measured.certificate = Some(certificate);
     finished(measured)
 }

@@ -1,34 +1,35 @@
 //! The statement of a staged release: every question of every stage, its cost, and the guarantee.
 
-use std::path::Path;
-
 use serde::{Deserialize, Serialize};
 
+use super::certificate::BoundSummary;
 use super::plan::StagedPlan;
 use crate::access::IntegerQuestion;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::mechanism::Staged;
 use crate::privacy::{ExactRho, PrivacyUnit, fine_noise};
-use crate::release::document::{Block, Line, code, strong, text, to_markdown};
+use crate::release::document::{Line, code, strong, text};
 use crate::release::integer_plan::IntegerMeasurement;
-use crate::release::ledger::Reservation;
 use crate::release::measurements::strategies::MeasuredList;
 use crate::release::records::SyntheticRecords;
 use crate::release::report::Fact;
-use crate::release::statement::{Protection, Terms, at_most, shortest};
+use crate::release::statement::{
+    COLUMNS, MeasuredRow, ReleaseStatement, Sections, Terms, at_most, shortest,
+};
 use crate::schema::Schema;
 
-/// The contents of `statement.json` of a staged release.
+/// The statement of a staged release.
 ///
 /// Before the first stage it has no questions; nothing else in it depends on the records.
+pub type StagedStatement = ReleaseStatement<StagedSections>;
+
+/// The sections of a staged release in `statement.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct StagedStatement {
-    #[serde(flatten)]
-    pub(super) protection: Protection,
+pub struct StagedSections {
     mechanism: String,
-    settings: Staged,
+    pub(super) settings: Staged,
     /// The share of ρ for the certificate of the error.
-    certificate_share: f64,
+    pub(super) certificate_share: f64,
     /// The ρ that no sequence of questions exceeds: the reserved one.
     rho: f64,
     epsilon: f64,
@@ -47,17 +48,7 @@ pub(super) struct Stage {
     rho: f64,
     /// Whether some neighbours attain ρ; otherwise it is an upper bound.
     rho_is_exact_sum: bool,
-    questions: Vec<Question>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Question {
-    attributes: String,
-    /// ρ of this question alone; the joint ρ is at most the sum.
-    rho: f64,
-    squared_sensitivity: String,
-    deviation: String,
-    answers: usize,
+    questions: Vec<MeasuredRow>,
 }
 
 /// The certificate of the error in a statement.
@@ -70,14 +61,11 @@ pub(super) struct CertificateStatement {
     pub(super) bits: u32,
     pub(super) deviation: String,
     pub(super) deviation_of_sum: String,
-    /// 95 % upper bounds of the mean L1 error of the marginals: in records, and per record.
-    pub(super) mean_error_bound_95: f64,
-    pub(super) mean_error_bound_95_per_record: Option<f64>,
-    /// The largest of the bounds that hold for all marginals together at 95 %.
-    pub(super) largest_error_bound_95_of_all: f64,
+    #[serde(flatten)]
+    pub(super) bounds: BoundSummary,
 }
 
-impl StagedStatement {
+impl ReleaseStatement<StagedSections> {
     /// Returns the statement before the first stage; `schema` and `workload` are their texts.
     ///
     /// # Errors
@@ -89,7 +77,7 @@ impl StagedStatement {
         schema: &str,
         workload: &str,
     ) -> Result<Self> {
-        Ok(StagedStatement {
+        let sections = StagedSections {
             mechanism: "staged integer residuals with discrete Gaussian noise from the operating \
                         system"
                 .into(),
@@ -102,125 +90,45 @@ impl StagedStatement {
             stages: Vec::new(),
             certificate: None,
             synthetic: None,
-            protection: Protection::of(plan.unit(), terms, schema, workload),
-        })
-    }
-
-    /// Adds the ledger line of the budget's reservation.
-    #[must_use]
-    pub fn reserved(mut self, ledger: &Path, reservation: &Reservation) -> Self {
-        self.protection.reserve(ledger, reservation);
-        self
+        };
+        Ok(ReleaseStatement::new(plan.unit(), terms, [schema, workload], sections))
     }
 
     /// Adds synthetic records.
     #[must_use]
     pub fn with_records(mut self, records: Option<SyntheticRecords>) -> Self {
-        self.synthetic = records;
+        self.sections.synthetic = records;
         self
     }
 
     /// Returns the synthetic records, if there are any.
     pub fn synthetic(&self) -> Option<&SyntheticRecords> {
-        self.synthetic.as_ref()
+        self.sections.synthetic.as_ref()
+    }
+}
+
+impl Sections for StagedSections {
+    fn epsilon(&self) -> f64 {
+        self.epsilon
     }
 
-    /// Returns the most important facts.
-    pub fn facts(&self) -> Vec<Fact> {
-        let (epsilon, delta) = self.epsilon_and_delta();
-        let budget = format!("({}, {})", shortest(epsilon), shortest(delta));
+    fn facts(&self, [epsilon, delta, rho]: [String; 3], of_every_release: Vec<Fact>) -> Vec<Fact> {
         let mut facts = vec![
-            Fact::new("Differential privacy (ε, δ)", budget),
-            Fact::new("Concentrated differential privacy ρ", shortest(self.rho)),
+            Fact::new("Differential privacy (ε, δ)", format!("({epsilon}, {delta})")),
+            Fact::new("Concentrated differential privacy ρ", rho),
         ];
         if let Some(certificate) = &self.certificate {
             let bound = format!(
                 "at most {} records, with a probability of at least 95 %",
-                at_most(certificate.mean_error_bound_95, 1)
+                at_most(certificate.bounds.mean_error_bound_95, 1)
             );
             facts.push(Fact::new("Mean L1 error of a marginal", bound));
         }
-        facts.extend(self.protection.facts());
+        facts.extend(of_every_release);
         facts
     }
 
-    /// Returns the part that all releases have.
-    pub(in crate::release) fn protection(&self) -> &Protection {
-        &self.protection
-    }
-
-    /// Returns the settings of the mechanism.
-    pub fn settings(&self) -> Staged {
-        self.settings
-    }
-
-    /// Returns the share of ρ for the certificate.
-    pub fn certificate_share(&self) -> f64 {
-        self.certificate_share
-    }
-
-    /// Returns the stated (ε, δ), with ε rounded up.
-    pub fn epsilon_and_delta(&self) -> (f64, f64) {
-        (self.epsilon, self.protection.delta)
-    }
-
-    /// Returns the text of the workload.
-    pub fn workload(&self) -> &str {
-        self.protection.workload()
-    }
-
-    /// Returns the statement as JSON.
-    ///
-    /// # Errors
-    /// None for a valid statement.
-    pub fn to_json(&self) -> Result<String> {
-        serde_json::to_string_pretty(self).map_err(|e| Error::bug("statement", "a text", e))
-    }
-
-    /// Returns the statement as Markdown.
-    pub fn to_markdown(&self) -> String {
-        to_markdown(&self.blocks())
-    }
-
-    /// Returns the statement as a document.
-    pub fn blocks(&self) -> Vec<Block> {
-        let mut blocks = self.protection.title();
-        blocks.push(Block::Paragraph(self.guarantee()));
-        blocks.push(Block::Paragraph(self.mechanism_in_words()));
-        blocks.push(Block::Paragraph(self.answers_in_words()));
-        blocks.push(Block::Paragraph(self.protection.records_in_words()));
-        blocks.extend(self.synthetic.as_ref().map(|records| Block::Paragraph(records.in_words())));
-        blocks.extend(self.protection.not_protected_in_words());
-        let columns = [
-            ("stage", true),
-            ("measured", false),
-            ("ρ alone", true),
-            ("Δ²", true),
-            ("σ", true),
-            ("integers", true),
-        ];
-        let rows = self.stages.iter().enumerate().flat_map(|(stage, Stage { questions, .. })| {
-            questions.iter().map(move |question| {
-                let Question { attributes, squared_sensitivity, deviation, answers, .. } = question;
-                vec![
-                    stage.to_string().into(),
-                    attributes.as_str().into(),
-                    shortest(question.rho).into(),
-                    squared_sensitivity.as_str().into(),
-                    deviation.as_str().into(),
-                    answers.to_string().into(),
-                ]
-            })
-        });
-        blocks.push(Block::Table {
-            columns: columns.map(|(name, is_number)| (name.to_owned(), is_number)).to_vec(),
-            rows: rows.collect(),
-        });
-        blocks.extend(self.protection.sources());
-        blocks
-    }
-
-    fn guarantee(&self) -> Line {
+    fn cost_in_words(&self, rho_reserved: f64) -> String {
         let stages: Vec<String> = self.stages.iter().map(|stage| shortest(stage.rho)).collect();
         let certificate = match &self.certificate {
             Some(certificate) => {
@@ -228,17 +136,14 @@ impl StagedStatement {
             }
             None => String::new(),
         };
-        let mut line: Line = [strong("Guarantee."), text(" ")].into();
-        line.extend(self.protection.guarantee(self.epsilon));
-        line.extend([text(format!(
-            ": ρ = {} of zero-concentrated differential privacy. Questions of later stages depend \
+        format!(
+            "ρ = {} of zero-concentrated differential privacy. Questions of later stages depend \
              on earlier answers; whatever these are, the sum of all costs, recomputed from the \
-             integers, is at most ρ. In this release the stages cost {}{certificate}, together {}.",
-            shortest(self.rho),
+             integers, is at most ρ. In this release the stages cost {}{certificate}, together {}",
+            shortest(rho_reserved),
             stages.join(", "),
             shortest(self.rho_of_questions),
-        ))]);
-        line
+        )
     }
 
     fn mechanism_in_words(&self) -> Line {
@@ -266,7 +171,7 @@ impl StagedStatement {
         match &self.certificate {
             None => line.extend([text("There is no certificate of their errors.")]),
             Some(certificate) => {
-                let per_record = match certificate.mean_error_bound_95_per_record {
+                let per_record = match certificate.bounds.mean_error_bound_95_per_record {
                     Some(bound) => format!(", {} per record", at_most(bound, 6)),
                     None => String::new(),
                 };
@@ -281,8 +186,8 @@ impl StagedStatement {
                          the {} marginals of the workload is at most {} records{per_record} (each \
                          at 95 %). All marginals together have sums of at most {} records at 95 %.",
                         certificate.marginals,
-                        at_most(certificate.mean_error_bound_95, 6),
-                        at_most(certificate.largest_error_bound_95_of_all, 6),
+                        at_most(certificate.bounds.mean_error_bound_95, 6),
+                        at_most(certificate.bounds.largest_error_bound_95_of_all, 6),
                     )),
                 ]);
             }
@@ -292,6 +197,20 @@ impl StagedStatement {
              contains; they have no bound.",
         )]);
         line
+    }
+
+    fn derived_in_words(&self) -> Option<Line> {
+        self.synthetic.as_ref().map(SyntheticRecords::in_words)
+    }
+
+    fn measurements(&self) -> (Vec<(&'static str, bool)>, Vec<Vec<Line>>) {
+        let row = |stage: usize, question: &MeasuredRow| {
+            [vec![stage.to_string().into()], question.cells()].concat()
+        };
+        let rows = self.stages.iter().enumerate().flat_map(|(stage, Stage { questions, .. })| {
+            questions.iter().map(move |question| row(stage, question))
+        });
+        ([&[("stage", true)], COLUMNS.as_slice()].concat(), rows.collect())
     }
 }
 
@@ -304,19 +223,8 @@ impl Stage {
     ) -> Result<(Self, ExactRho)> {
         let questions: Vec<IntegerQuestion<'_>> = list.iter().map(|(m, _)| m.question()).collect();
         let joint = IntegerQuestion::joint_cost(&questions, unit)?;
-        let question = |(measurement, noisy): &(IntegerMeasurement, Vec<i128>)| {
-            let attributes = match schema.names(measurement.attributes) {
-                none if none.is_empty() => "(number of records)".to_owned(),
-                names => names,
-            };
-            let sensitivity = measurement.strategy.squared_sensitivity(unit.neighbours);
-            Ok(Question {
-                attributes,
-                rho: measurement.question().cost(unit)?.to_f64_rounded_up(),
-                squared_sensitivity: sensitivity.value.to_string(),
-                deviation: measurement.deviation.to_string(),
-                answers: noisy.len(),
-            })
+        let question = |(measurement, _): &(IntegerMeasurement, Vec<i128>)| {
+            MeasuredRow::of(schema, measurement, unit).map(MeasuredRow::without_attainment)
         };
         let stage = Stage {
             rho: joint.rho.to_f64_rounded_up(),

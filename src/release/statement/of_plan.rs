@@ -1,28 +1,25 @@
 //! The statement of a release of a data-independent plan.
 
-use std::path::Path;
-
 use serde::{Deserialize, Serialize};
 
 use super::decimals::{at_most, in_digits, shortest};
-use super::protection::Protection;
-use super::terms::Terms;
+use super::measured_row::{COLUMNS, MeasuredRow};
+use super::release_statement::{ReleaseStatement, Sections, Terms};
 use crate::error::Result;
 use crate::planner::ObjectiveSummary;
 use crate::privacy::fine_noise;
-use crate::release::document::{Block, Line, code, strong, text, to_markdown};
+use crate::release::document::{Line, code, strong, text};
 use crate::release::integer_plan::IntegerPlan;
-use crate::release::ledger::Reservation;
 use crate::release::reach::Reach;
 use crate::release::report::Fact;
 use crate::release::rounding::Precision;
-use crate::schema::Schema;
 
-/// The contents of `statement.json`, none of which depends on the records.
+/// The statement of a release of a plan, none of which depends on the records.
+pub type Statement = ReleaseStatement<PlanSections>;
+
+/// The sections of a release of a plan in `statement.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Statement {
-    #[serde(flatten)]
-    protection: Protection,
+pub struct PlanSections {
     mechanism: String,
     planner: String,
     /// max over neighbours of Σ k²|B(x − x')|²/(2σ²), rounded up.
@@ -44,22 +41,11 @@ pub struct Statement {
     precision: Option<Precision>,
     intervals: Reach,
     interval_unit: String,
-    subspaces: Vec<Subspace>,
+    subspaces: Vec<MeasuredRow>,
     adjusted: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Subspace {
-    attributes: String,
-    /// ρ of this measurement alone; the joint ρ is at most the sum.
-    rho: f64,
-    squared_sensitivity: String,
-    sensitivity_is_attained: bool,
-    deviation: String,
-    answers: usize,
-}
-
-impl Statement {
+impl ReleaseStatement<PlanSections> {
     /// Returns the statement of a plan; `schema` and `workload` are their texts.
     ///
     /// # Errors
@@ -72,35 +58,17 @@ impl Statement {
         adjusted: Option<String>,
     ) -> Result<Self> {
         let unit = plan.unit();
-        let rho = plan.cost().rounded_up()?;
-        let names = |set| match Schema::names(plan.plan().schema(), set) {
-            none if none.is_empty() => "(number of records)".to_owned(),
-            names => names,
-        };
-        let subspaces = plan.measurements().iter().map(|measurement| {
-            let strategy = &measurement.strategy;
-            let sensitivity = strategy.squared_sensitivity(unit.neighbours);
-            Ok(Subspace {
-                attributes: names(measurement.attributes),
-                rho: measurement.question().cost(unit)?.to_f64_rounded_up(),
-                squared_sensitivity: sensitivity.value.to_string(),
-                sensitivity_is_attained: sensitivity.exact,
-                deviation: measurement.deviation.to_string(),
-                answers: strategy.rows(),
-            })
-        });
         let (planned, rounded) = plan.rounding();
         let queries = plan.plan().queries();
-        let epsilon = fine_noise::epsilon_rounded_up(terms.rho, terms.delta)?;
-        Ok(Statement {
-            protection: Protection::of(unit, terms, schema, workload),
+        let row = |measurement| MeasuredRow::of(plan.plan().schema(), measurement, unit);
+        let sections = PlanSections {
             mechanism: "integer queries on residual subspaces with discrete Gaussian noise from \
                         the operating system"
                 .into(),
             planner: plan.plan().planner().to_owned(),
-            rho: rho.get(),
+            rho: plan.cost().rounded_up()?.get(),
             rho_is_exact_sum: plan.is_attained(),
-            epsilon,
+            epsilon: fine_noise::epsilon_rounded_up(terms.rho, terms.delta)?,
             queries: queries.to_string(),
             rmse: plan.plan().rmse(),
             objective: ObjectiveSummary::of(plan.plan()),
@@ -110,44 +78,36 @@ impl Statement {
             precision: plan.precision(),
             intervals: Reach::of(queries.as_f64()),
             interval_unit: "standard errors".into(),
-            subspaces: subspaces.collect::<Result<_>>()?,
+            subspaces: plan.measurements().iter().map(row).collect::<Result<_>>()?,
             adjusted,
-        })
-    }
-
-    /// Adds the ledger line of the budget's reservation.
-    #[must_use]
-    pub fn reserved(mut self, ledger: &Path, reservation: &Reservation) -> Self {
-        self.protection.reserve(ledger, reservation);
-        self
+        };
+        Ok(ReleaseStatement::new(unit, terms, [schema, workload], sections))
     }
 
     /// Sets the description of adjusted answers.
     #[must_use]
     pub fn adjusted(mut self, adjusted: Option<String>) -> Self {
-        self.adjusted = adjusted;
+        self.sections.adjusted = adjusted;
         self
     }
 
-    /// Returns the stated (ε, δ), with ε rounded up.
-    pub fn epsilon_and_delta(&self) -> (f64, f64) {
-        (self.epsilon, self.protection.delta)
+    /// Returns whether adjusted answers were written.
+    pub(in crate::release) fn is_adjusted(&self) -> bool {
+        self.sections.adjusted.is_some()
+    }
+}
+
+impl Sections for PlanSections {
+    fn epsilon(&self) -> f64 {
+        self.epsilon
     }
 
-    /// Returns the ρ reserved in the ledger.
-    pub fn rho_reserved(&self) -> f64 {
-        self.protection.rho_reserved
-    }
-
-    /// Returns the most important facts for a report.
-    pub(in crate::release) fn facts(&self) -> Vec<Fact> {
-        let [epsilon, delta, rho] =
-            [self.epsilon, self.protection.delta, self.protection.rho_reserved].map(shortest);
+    fn facts(&self, [epsilon, delta, rho]: [String; 3], of_every_release: Vec<Fact>) -> Vec<Fact> {
         let mut facts = vec![
             Fact::new("Differential privacy", format!("ε = {epsilon} at δ = {delta}")),
             Fact::new("Zero-concentrated differential privacy", format!("ρ = {rho}")),
         ];
-        facts.extend(self.protection.facts());
+        facts.extend(of_every_release);
         facts.push(Fact::new("Queries", self.queries.clone()));
         facts.push(Fact::new("Root mean square error (weighted)", in_digits(self.rmse)));
         if let Some(objective) = &self.objective {
@@ -157,76 +117,17 @@ impl Statement {
         facts
     }
 
-    /// Returns whether adjusted answers were written.
-    pub(in crate::release) fn is_adjusted(&self) -> bool {
-        self.adjusted.is_some()
-    }
-
-    /// Returns the text of the workload.
-    pub fn workload(&self) -> &str {
-        self.protection.workload()
-    }
-
-    /// Returns the statement as JSON.
-    ///
-    /// # Errors
-    /// None for a valid statement.
-    pub fn to_json(&self) -> Result<String> {
-        serde_json::to_string_pretty(self)
-            .map_err(|e| crate::error::Error::bug("statement", "a text", e))
-    }
-
-    /// Returns the statement as Markdown.
-    pub fn to_markdown(&self) -> String {
-        to_markdown(&self.blocks())
-    }
-
-    /// Returns the statement as a document.
-    pub fn blocks(&self) -> Vec<Block> {
-        let mut blocks = self.protection.title();
-        blocks.push(Block::Paragraph(self.guarantee()));
-        blocks.push(Block::Paragraph(self.mechanism_in_words()));
-        blocks.push(Block::Paragraph(self.answers_in_words()));
-        blocks.push(Block::Paragraph(self.protection.records_in_words()));
-        if let Some(adjusted) = &self.adjusted {
-            let line = [strong("Adjusted answers."), text(format!(" {adjusted}"))];
-            blocks.push(Block::Paragraph(line.into()));
-        }
-        blocks.extend(self.protection.not_protected_in_words());
-        let columns =
-            [("measured", false), ("ρ alone", true), ("Δ²", true), ("σ", true), ("integers", true)];
-        let row = |subspace: &Subspace| {
-            let bound = if subspace.sensitivity_is_attained { "" } else { "at most " };
-            vec![
-                subspace.attributes.as_str().into(),
-                shortest(subspace.rho).into(),
-                format!("{bound}{}", subspace.squared_sensitivity).into(),
-                subspace.deviation.as_str().into(),
-                subspace.answers.to_string().into(),
-            ]
-        };
-        blocks.push(Block::Table {
-            columns: columns.map(|(name, is_number)| (name.to_owned(), is_number)).to_vec(),
-            rows: self.subspaces.iter().map(row).collect(),
-        });
-        blocks.extend(self.protection.sources());
-        blocks
-    }
-
-    fn guarantee(&self) -> Line {
+    fn cost_in_words(&self, rho_reserved: f64) -> String {
         let is_attained = match self.rho_is_exact_sum {
             true => "recomputed from the integers and attained by some neighbours",
             false => "an upper bound recomputed from the integers",
         };
-        let mut line: Line = [strong("Guarantee."), text(" ")].into();
-        line.extend(self.protection.guarantee(self.epsilon));
-        line.extend([text(format!(
-            ": ρ = {} of zero-concentrated differential privacy was reserved, and the measurements \
-             cost {}, {is_attained}.",
-            shortest(self.protection.rho_reserved),
+        format!(
+            "ρ = {} of zero-concentrated differential privacy was reserved, and the measurements \
+             cost {}, {is_attained}",
+            shortest(rho_reserved),
             shortest(self.rho)
-        ))]);
-        line
+        )
     }
 
     fn mechanism_in_words(&self) -> Line {
@@ -270,5 +171,14 @@ impl Statement {
             )),
         ]
         .into()
+    }
+
+    fn derived_in_words(&self) -> Option<Line> {
+        let adjusted = self.adjusted.as_ref()?;
+        Some([strong("Adjusted answers."), text(format!(" {adjusted}"))].into())
+    }
+
+    fn measurements(&self) -> (Vec<(&'static str, bool)>, Vec<Vec<Line>>) {
+        (COLUMNS.to_vec(), self.subspaces.iter().map(MeasuredRow::cells).collect())
     }
 }

@@ -136,7 +136,8 @@ impl Texts {
         let text = String::from_utf8_lossy(&bytes);
         let text_of = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let measured = |statement: &str, strategies: &str, noisy: &[u8]| {
-            let read = Measurements::from_texts(SCHEMA, statement, strategies, noisy, "M");
+            let header = Header::read(SCHEMA.into(), statement, Inputs::default(), "M", "S");
+            let read = header.and_then(|h| Measurements::from_texts(h, strategies, noisy, "M"));
             accepted(read.and_then(|measured| Estimates::of(&measured)))
         };
         match target {

@@ -23,7 +23,7 @@ fn release() -> (GroupedWorkload, Measurements) {
 
 fn report(workload: &GroupedWorkload, measured: &Measurements) -> Report {
     let estimates = Estimates::of(measured).unwrap();
-    Report::of_unbiased(&measured.statement, &estimates, workload).unwrap()
+    Report::of_unbiased(&measured.header.statement, &estimates, workload).unwrap()
 }
 
 /// Checks that tags are nested and attributes are quoted; returns the texts between tags.

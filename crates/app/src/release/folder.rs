@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use super::outputs::Outputs;
 use matmech::durable;
 use matmech::error::{Error, Result};
+use matmech::release::records::RecordCount;
 
 /// The remedy after the budget is spent.
 const REMEDY: &str = "free disk space; if the measurements are complete, `matmech answer` writes \
@@ -60,7 +62,7 @@ impl Folder {
         let _ = std::fs::remove_dir(&self.partial);
     }
 
-    pub(super) fn file(&self, name: &str) -> PathBuf {
+    fn file(&self, name: &str) -> PathBuf {
         self.partial.join(name)
     }
 
@@ -71,9 +73,16 @@ impl Folder {
         Ok(path)
     }
 
-    pub(super) fn write(&self, name: &str, text: &str) -> Result<()> {
-        let path = self.file(name);
-        durable::write(&path, text).map_err(|e| Error::io(&path, "writing", e, REMEDY))
+    /// Returns the files that a release writes to the folder.
+    pub(super) fn outputs(&self, adjust: bool, records: Option<RecordCount>) -> Outputs {
+        Outputs {
+            answers: self.file("answers.csv"),
+            adjusted: adjust.then(|| self.file("adjusted.csv")),
+            records: records.map(|count| (self.file("records.csv"), count)),
+            statement: Some(["statement.json", "statement.md"].map(|name| self.file(name))),
+            report: Some(self.file("report.html")),
+            remedy: REMEDY,
+        }
     }
 
     /// Syncs the folder to disk and renames it to its final name.

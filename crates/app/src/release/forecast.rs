@@ -60,10 +60,18 @@ pub(super) fn check_memory(expected_mb: f64) -> matmech::error::Result<()> {
     ))
 }
 
+/// The expected time and memory of a release of unbiased answers.
 #[derive(Debug)]
 pub(super) struct Forecast {
     /// Expected time in seconds, without reading the records.
     pub seconds: f64,
+    /// Expected peak memory.
+    pub memory: Memory,
+}
+
+/// The expected memory of a release.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Memory {
     /// Expected peak memory in MB (10⁶ bytes), without the records.
     pub mb: f64,
     /// Additional memory per record.
@@ -84,8 +92,7 @@ impl Forecast {
             .iter()
             .fold(AttributeSet::EMPTY, |all, measurement| all.union(measurement.attributes));
         let bytes_per_record = bytes_per_record(&plan.plan().schema().sizes(), measured);
-        let mb = memory_mb(plan, workload);
-        Ok(Forecast { seconds, mb, bytes_per_record })
+        Ok(Forecast { seconds, memory: Memory { mb: memory_mb(plan, workload), bytes_per_record } })
     }
 }
 
@@ -99,34 +106,15 @@ fn bytes_per_record(sizes: &[usize], attributes: AttributeSet) -> usize {
     attributes.positions().map(bytes).sum()
 }
 
-/// The largest release that a staged plan can become, whatever the records.
-#[derive(Debug)]
-pub(super) struct StagedForecast {
-    /// Maximum questions for residuals and their noisy integers, over all stages.
-    pub max_questions: usize,
-    /// Maximum noisy integers of the questions for residuals, over all stages.
-    pub max_integers: f64,
-    /// Cells of the published marginals.
-    pub published_cells: f64,
-    /// An upper estimate of the memory, without the records.
-    pub mb: f64,
-    /// Additional memory per record.
-    pub bytes_per_record: usize,
-}
-
-impl StagedForecast {
-    /// Forecasts a staged release from its plan, before data is opened.
-    pub(super) fn of(plan: &StagedPlan, records: Option<RecordCount>) -> Self {
+impl Memory {
+    /// Returns an upper estimate for a staged release, whatever the records.
+    pub(super) fn of_staged(plan: &StagedPlan, records: Option<RecordCount>) -> Self {
         let (max_questions, max_integers) = plan.max_measured();
-        let published_cells = plan.published_cells();
-        let bytes = BYTES_PER_PUBLISHED_CELL * published_cells
+        let bytes = BYTES_PER_PUBLISHED_CELL * plan.published_cells()
             + BYTES_PER_STAGED_INTEGER * max_integers
             + BYTES_PER_QUESTION * max_questions as f64
             + records.map_or(0, |count| count.bytes(plan.schema())) as f64;
-        StagedForecast {
-            max_questions,
-            max_integers,
-            published_cells,
+        Memory {
             mb: STAGED_BASE_MB + bytes / 1e6 + MB_PER_MB_OF_MODEL * plan.model_mb(),
             bytes_per_record: bytes_per_record(&plan.schema().sizes(), plan.attributes()),
         }

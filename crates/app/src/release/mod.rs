@@ -4,11 +4,13 @@
 
 mod folder;
 mod forecast;
+mod outputs;
 mod report;
 mod request;
 mod run;
 mod staged;
 
+pub(crate) use self::outputs::Outputs;
 pub use self::report::{Group, UnbiasedReport};
 pub(crate) use self::request::check_count;
 pub use self::request::{DELTA, Files, Release};

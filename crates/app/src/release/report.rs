@@ -98,8 +98,8 @@ impl UnbiasedReport {
             measurements: plan.measurements().len(),
             noisy_integers: plan.answers(),
             expected_seconds: forecast.seconds,
-            expected_mb: forecast.mb,
-            expected_bytes_per_record: forecast.bytes_per_record,
+            expected_mb: forecast.memory.mb,
+            expected_bytes_per_record: forecast.memory.bytes_per_record,
             groups: plan.plan().groups().iter().map(group).collect(),
             out: None,
         })

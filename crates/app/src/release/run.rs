@@ -7,13 +7,13 @@ use super::report::UnbiasedReport;
 use super::request::{DELTA, Release, Spending, check_count};
 use super::staged::{StagedReport, Task};
 use crate::budget::ReleaseRho;
-use crate::steps::{Steps, whole, with_parts};
+use crate::steps::{Steps, whole};
 use matmech::data::PersonLimit;
 use matmech::error::{Error, Result};
 use matmech::planner;
 use matmech::privacy::{Neighbours, PrivacyUnit};
 use matmech::release::{
-    self, Estimates, Inputs, IntegerPlan, Sources, Statement, Terms, adjust, answers, records, run,
+    Estimates, Inputs, IntegerPlan, Sources, Statement, Terms, adjust, records, run,
 };
 use matmech::schema::Schema;
 use matmech::workload::GroupedWorkload;
@@ -136,19 +136,8 @@ impl Release {
         measured.write(&folder.subfolder("measurements")?)?;
         let estimates = Estimates::of(&measured)?;
         drop(measured);
-        let groups = workload.groups().len();
-        with_parts(steps, "answers", groups, |progress| {
-            answers::write(&folder.file("answers.csv"), &estimates, workload, progress)
-        })?;
-        if self.adjust {
-            with_parts(steps, "adjusting", groups, |progress| {
-                adjust::write(&folder.file("adjusted.csv"), &estimates, workload, progress)
-            })?;
-        }
-        folder.write("statement.json", &statement.to_json()?)?;
-        folder.write("statement.md", &statement.to_markdown())?;
-        let page = release::report::Report::of_unbiased(&statement, &estimates, workload)?;
-        folder.write("report.html", &page.to_html())?;
+        let outputs = folder.outputs(self.adjust, None);
+        outputs.write_unbiased(&statement, &estimates, workload, steps)?;
         folder.finish()
     }
 }

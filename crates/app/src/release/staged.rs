@@ -1,20 +1,15 @@
 //! `matmech release --mechanism staged`: adaptive releases with a certificate of the error.
 
-use std::path::Path;
-
 use serde::Serialize;
 
-use super::folder::Folder;
-use super::forecast::{StagedForecast, check_memory};
+use super::forecast::{Memory, check_memory};
 use super::request::{Release, Spending};
-use crate::steps::{Steps, whole, with_parts};
+use crate::steps::{Steps, whole};
 use matmech::error::{Error, Result};
 use matmech::mechanism::{self, Staged};
 use matmech::privacy::{PrivacyUnit, Rho};
 use matmech::release::records::{self, RecordCount, SyntheticRecords};
-use matmech::release::staged::{
-    DEFAULT_CERTIFICATE_SHARE, StagedMarginals, StagedPlan, StagedStatement, answers, report, run,
-};
+use matmech::release::staged::{DEFAULT_CERTIFICATE_SHARE, StagedPlan, StagedStatement, run};
 use matmech::release::{Inputs, Sources, Terms, shortest};
 use matmech::schema::Schema;
 use matmech::workload::GroupedWorkload;
@@ -122,7 +117,8 @@ impl Release {
         let rule = terms.rule;
         let statement = StagedStatement::of(&plan, terms, queries.clone(), texts[0], texts[1])?;
         let (epsilon, delta) = statement.epsilon_and_delta();
-        let forecast = StagedForecast::of(&plan, self.records);
+        let (max_questions, max_integers) = plan.max_measured();
+        let memory = Memory::of_staged(&plan, self.records);
         let mut report = StagedReport {
             mechanism: task.mechanism.to_owned(),
             queries,
@@ -135,11 +131,11 @@ impl Release {
             certificate_share: share,
             first_questions: first.len(),
             first_integers: first.iter().map(|m| m.strategy.rows()).sum(),
-            max_questions: forecast.max_questions,
-            max_integers: forecast.max_integers,
-            published_cells: forecast.published_cells,
-            expected_mb: forecast.mb,
-            expected_bytes_per_record: forecast.bytes_per_record,
+            max_questions,
+            max_integers,
+            published_cells: plan.published_cells(),
+            expected_mb: memory.mb,
+            expected_bytes_per_record: memory.bytes_per_record,
             expected_bytes_per_synthetic_record: match self.records {
                 Some(RecordCount::Released { .. }) => Some(records::bytes_per_record(schema)),
                 _ => None,
@@ -150,15 +146,15 @@ impl Release {
             out: None,
         };
         drop(first);
-        check_memory(forecast.mb)?;
+        check_memory(memory.mb)?;
         if self.files.is_none() {
             return Ok(report);
         }
         let expectation = format!(
             "expected      errors that depend on the data, at most {:.0} MB and {} bytes per record; \
              reserving rho {}, which then counts as spent",
-            forecast.mb,
-            forecast.bytes_per_record,
+            memory.mb,
+            memory.bytes_per_record,
             shortest(rho.get())
         );
         let inputs = Inputs::of(workload, None)?;
@@ -168,7 +164,9 @@ impl Release {
             let measurements = folder.subfolder("measurements")?;
             let sources = Sources { schema: texts[0], inputs: &inputs };
             let marginals = run(&plan, statement, sources, data, rule, reservation, &measurements)?;
-            report.synthetic = write(folder, &marginals, workload, self.records, steps)?;
+            let outputs = folder.outputs(false, self.records);
+            report.synthetic = outputs.write_staged(&marginals, workload, steps)?;
+            folder.finish()?;
             report.mean_error_bound_95 = marginals.bounds().map(|bounds| bounds.mean);
             report.mean_error_bound_95_per_record =
                 marginals.bounds().and_then(|bounds| bounds.mean_per_record);
@@ -177,28 +175,4 @@ impl Release {
         })?;
         Ok(report)
     }
-}
-
-/// Writes the answers, the records, the statement and the report. Returns what the statement says
-/// about the records.
-fn write(
-    folder: &Folder,
-    marginals: &StagedMarginals,
-    workload: &GroupedWorkload,
-    count: Option<RecordCount>,
-    steps: &dyn Steps,
-) -> Result<Option<SyntheticRecords>> {
-    with_parts(steps, "answers", workload.groups().len(), |progress| {
-        let path: &Path = &folder.file("answers.csv");
-        answers::write(path, marginals, workload, progress)
-    })?;
-    let schema = workload.schema();
-    let write_records = |count| marginals.write_records(&folder.file("records.csv"), schema, count);
-    let synthetic = count.map(write_records).transpose()?;
-    let statement = StagedStatement::released(marginals)?.with_records(synthetic);
-    folder.write("statement.json", &statement.to_json()?)?;
-    folder.write("statement.md", &statement.to_markdown())?;
-    folder.write("report.html", &report(&statement, marginals, workload)?.to_html())?;
-    folder.finish()?;
-    Ok(synthetic)
 }

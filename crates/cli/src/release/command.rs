@@ -10,8 +10,9 @@ use clap::Args;
 use super::steps::Bars;
 use crate::budget::BudgetArguments;
 use crate::output;
-use crate::record_rule::RecordRule;
+use crate::record_rule::private_rule;
 use crate::target::Target;
+use matmech::data::OutOfDomain;
 use matmech::release::LockWait;
 use matmech::release::records::{self, DEFAULT_MAX_RECORDS, RecordCount};
 use matmech::schema::SchemaSource;
@@ -66,8 +67,8 @@ pub(crate) struct ReleaseCommand {
     #[arg(long, value_name = "SHARE", requires = "mechanism", allow_negative_numbers = true)]
     certificate: Option<f64>,
     /// How to handle values outside the schema in attributes without a cell for other values
-    #[arg(long, value_enum, default_value_t = RecordRule::Drop)]
-    out_of_domain: RecordRule,
+    #[arg(long, value_parser = private_rule(), default_value = "drop")]
+    out_of_domain: OutOfDomain,
     #[command(flatten)]
     waiting: WaitingArguments,
     /// Also write adjusted.csv: nonnegative integers, biased, no standard errors
@@ -150,7 +151,7 @@ impl ReleaseCommand {
             objective: self.objective.clone(),
             mechanism: self.mechanism.clone(),
             certificate: self.certificate,
-            out_of_domain: self.out_of_domain.into(),
+            out_of_domain: self.out_of_domain,
             waiting: self.waiting.waiting(),
             adjust: self.adjust,
             records,

@@ -81,7 +81,7 @@ fn print_staged(out: &mut dyn Write, report: &StagedReport) -> std::io::Result<(
         let bound = synthetic.errors().map_or_else(
             || "no certificate of the error".to_owned(),
             |errors| {
-                let bound = at_most(errors.mean_error_bound_95, 6);
+                let bound = at_most(errors.bounds.mean_error_bound_95, 6);
                 format!("mean L1 error at most {bound} records")
             },
         );

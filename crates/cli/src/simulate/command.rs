@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use crate::budget::BudgetArguments;
 use crate::output;
+use crate::record_rule::{PublicRule, public_rule};
 use crate::target::Target;
-use matmech::data::{OutOfDomain, read_csv, write_csv};
+use matmech::data::{read_csv, write_csv};
 use matmech::mechanism;
 use matmech::schema::Schema;
 use matmech_app::simulate::{Task, mechanism_of, simulate};
@@ -52,32 +53,11 @@ pub(crate) struct SimulateCommand {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// How to handle a record with a value outside the schema
-    #[arg(long, value_enum, default_value_t = OutsideValues::Refuse)]
-    out_of_domain: OutsideValues,
+    #[arg(long, value_parser = public_rule(), default_value = "refuse")]
+    out_of_domain: PublicRule,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum OutsideValues {
-    /// Stop with an error that names the line
-    Refuse,
-    /// Drop the record
-    Drop,
-    /// Move numbers of numeric attributes to the nearest cell; drop the record if there is none
-    Clamp,
-}
-
-impl OutsideValues {
-    /// Returns the rule for records, or `None` if they are refused.
-    fn rule(self) -> Option<OutOfDomain> {
-        match self {
-            OutsideValues::Refuse => None,
-            OutsideValues::Drop => Some(OutOfDomain::Drop),
-            OutsideValues::Clamp => Some(OutOfDomain::Clamp),
-        }
-    }
 }
 
 fn mechanism_help() -> String {
@@ -103,7 +83,7 @@ impl SimulateCommand {
             seed: self.seed,
             synthetic: self.synthetic.is_some(),
         };
-        let rule = self.out_of_domain.rule();
+        let PublicRule(rule) = self.out_of_domain;
         let (report, records) = simulate(&task, || read_csv(&self.data, &schema, rule))?;
         if let (Some(path), Some(records)) = (&self.synthetic, &records) {
             write_csv(path, &schema, records)?;

@@ -277,6 +277,7 @@ impl<'a> Coder<'a> {
     }
 
     /// Codes a text without surrounding spaces.
+    #[inline]
     fn code_text(&self, text: &str) -> Coded {
         match (&self.cells, text) {
             (Cells::Listed(listed), text) => found(listed.text(text)),
@@ -373,6 +374,7 @@ fn found(cell: Option<u32>) -> Coded {
 }
 
 /// Returns a text without surrounding spaces.
+#[inline(always)]
 fn trimmed(text: &str) -> &str {
     match text.as_bytes() {
         // ASCII characters above the space are no spaces.
@@ -387,17 +389,35 @@ enum TextNumber {
     Other(Decimal),
 }
 
+/// Digits of an integer that fits 64 bits whatever they are.
+const MAX_DIGITS: usize = 18;
+
 /// Reads a number; most are integers.
 fn number_of(text: &str) -> Option<TextNumber> {
-    let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
-    let is_plain = matches!(digits, [b'0'] | [b'1'..=b'9', ..]);
-    if is_plain
-        && digits.iter().all(u8::is_ascii_digit)
-        && let Ok(integer) = text.parse()
-    {
-        return Some(TextNumber::Integer(integer));
+    match integer_of(text.as_bytes()) {
+        Some(integer) => Some(TextNumber::Integer(integer)),
+        None => Decimal::parse(text).map(TextNumber::Other),
     }
-    Decimal::parse(text).map(TextNumber::Other)
+}
+
+/// Reads an integer of at most 18 digits without leading zeros.
+#[inline(always)]
+fn integer_of(text: &[u8]) -> Option<i64> {
+    let (digits, is_negative) = match text {
+        [b'-', digits @ ..] => (digits, true),
+        digits => (digits, false),
+    };
+    if !matches!(digits, [b'0'..=b'9'] | [b'1'..=b'9', ..]) || digits.len() > MAX_DIGITS {
+        return None;
+    }
+    let mut number = 0;
+    for &digit in digits {
+        if !digit.is_ascii_digit() {
+            return None;
+        }
+        number = number * 10 + i64::from(digit - b'0');
+    }
+    Some(if is_negative { -number } else { number })
 }
 
 /// Counts the values that equal an earlier one in a look-up, or denote the same number, boolean or

@@ -32,7 +32,6 @@ mod shape;
 mod sparse;
 mod training;
 mod union;
-mod unit_length;
 mod workload_gram;
 
 pub use count::QueryCount;

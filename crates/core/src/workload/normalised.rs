@@ -14,9 +14,8 @@
 
 use std::sync::Arc;
 
-use super::gram::{Gram, GramFactor, MarginalGram, check_dense_size};
+use super::gram::{Gram, GramFactor, MarginalGram, check_dense_size, of_unit_rows};
 use super::query_set::{Queries, Workload};
-use super::unit_length::from_rows;
 use crate::error::Result;
 
 impl Workload {
@@ -78,7 +77,7 @@ pub(super) fn gram(inner: &Workload) -> Result<Gram> {
         _ => {
             let what = format!("Gram matrix of `normalised({})`", inner.name());
             check_dense_size(&what, inner.cells())?;
-            Gram::dense(&inner.shape, from_rows(inner.cells(), inner.rows()?)?)
+            Gram::dense(&inner.shape, of_unit_rows(inner.cells(), inner.rows()?)?)
         }
     }
 }

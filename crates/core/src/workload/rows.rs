@@ -1,9 +1,9 @@
 //! The rows of a workload, in a fixed order.
 
 use super::family::Family;
+use super::gram::to_unit_length;
 use super::projection::projected;
 use super::query_set::{Marginals, Queries, Workload};
-use super::unit_length::scaled;
 use crate::error::Result;
 use crate::residual::centre_box;
 
@@ -36,7 +36,7 @@ impl Workload {
                 centre_box(&self.shape, &mut row);
                 row
             })),
-            Queries::Normalised(inner) => Box::new(inner.rows()?.map(scaled)),
+            Queries::Normalised(inner) => Box::new(inner.rows()?.map(to_unit_length)),
             Queries::Union(parts) => {
                 let rows = parts.iter().map(Self::rows).collect::<Result<Vec<_>>>()?;
                 Box::new(rows.into_iter().flatten())

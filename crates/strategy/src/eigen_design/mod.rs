@@ -24,7 +24,6 @@ mod completion;
 mod design;
 mod design_set;
 mod eigenbasis;
-mod options;
 mod principal;
 mod program2;
 mod ratio_bound;
@@ -35,9 +34,8 @@ mod tests;
 pub mod weighting;
 
 pub use design::Design;
-pub use design_set::EigenDesign;
+pub use design_set::{EigenDesign, Options};
 pub use eigenbasis::EigenQueries;
-pub use options::Options;
 pub use principal::{PrincipalCount, PrincipalVectors};
 pub use program2::Completion;
 pub use ratio_bound::ratio_bound;

@@ -1,9 +1,8 @@
 //! The selection of the strategy of Program 2.
 
 use super::design::Design;
-use super::design_set::EigenDesign;
+use super::design_set::{EigenDesign, Options};
 use super::eigenbasis::EigenQueries;
-use super::options::Options;
 use super::program2::{FactorDesign, assembled};
 use super::weighting::WeightingOptions;
 use crate::error::Result;

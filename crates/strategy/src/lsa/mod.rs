@@ -41,7 +41,6 @@ mod merge;
 mod options;
 mod outcome;
 mod profile;
-mod reading;
 mod search;
 mod selector;
 pub mod separated;
@@ -52,9 +51,8 @@ mod update;
 
 pub use boxes::{BoxQueries, GridBox};
 pub use generalized::LsaGeneralized;
-pub use options::LsaOptions;
+pub use options::{LsaOptions, Reading};
 pub use outcome::{AcceptedLevel, LsaOutcome};
-pub use reading::Reading;
 pub use search::run;
 pub use selector::Lsa;
 pub use separated::LsaSeparated;

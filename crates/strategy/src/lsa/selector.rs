@@ -1,8 +1,7 @@
 //! The selector of the Level Selection Algorithm.
 
-use super::options::LsaOptions;
+use super::options::{LsaOptions, Reading};
 use super::outcome::details;
-use super::reading::Reading;
 use super::search::run;
 use crate::error::Result;
 use crate::workload::Gram;

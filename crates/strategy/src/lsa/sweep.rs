@@ -2,8 +2,8 @@
 
 use super::inverse::Inverse;
 use super::level::Level;
+use super::options::Reading;
 use super::profile::Split;
-use super::reading::Reading;
 use super::split_search::best_split;
 use crate::error::Result;
 

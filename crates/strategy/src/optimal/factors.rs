@@ -5,7 +5,6 @@ use std::sync::Arc;
 use ndarray::Array2;
 
 use super::dual::Dual;
-use super::dual_vector::DualVector;
 use super::identical_cells::CellClasses;
 use super::options::{Optimal, OptimalOptions};
 use super::proof::{Proof, ProofWeights};
@@ -25,20 +24,11 @@ struct FactorOptimum {
 }
 
 impl Optimal {
-    /// Returns the optimal strategy, and the dual vector that proves its lower bound.
+    /// Selects a strategy by search, or at the weights of a proof.
     ///
     /// # Errors
-    /// As [`Optimal::select`](crate::StrategySelector::select).
-    pub fn select_with_dual(&self, gram: &Gram) -> Result<(Selection, DualVector)> {
-        self.selected(gram, None)
-    }
-
-    /// Selects a strategy by search, or at the weights of a proof.
-    pub(super) fn selected(
-        &self,
-        gram: &Gram,
-        known: Option<&Proof>,
-    ) -> Result<(Selection, DualVector)> {
+    /// A factor of the Gram matrix is zero, or the eigensolver fails.
+    pub(super) fn selected(&self, gram: &Gram, known: Option<&Proof>) -> Result<Selection> {
         let factors = gram.factors();
         let options = OptimalOptions {
             tolerance: self.options.tolerance / factors.len() as f64,
@@ -81,10 +71,8 @@ impl Optimal {
             dual.push(optimum.dual.clone());
             weights.push(optimum.weights.clone());
         }
-        let proof =
-            Proof::new(ProofWeights::of_cells(dual.clone()), ProofWeights::of_cells(weights));
-        let selection = self.selection(strategy, total)?;
-        Ok((Selection { proof: Some(proof), ..selection }, DualVector::of_factors(dual)))
+        let proof = Proof::new(ProofWeights::of_cells(dual), ProofWeights::of_cells(weights));
+        Ok(Selection { proof: Some(proof), ..self.selection(strategy, total)? })
     }
 }
 

@@ -85,8 +85,8 @@ mod tests {
 
     use super::*;
     use crate::test_support::gram;
-    use crate::workload::Gram;
-    use crate::{Optimal, StrategySelector};
+    use crate::workload::Workload;
+    use crate::{Optimal, Problem, StrategySelector};
 
     #[test]
     fn classes_are_those_of_equal_columns() {
@@ -113,10 +113,13 @@ mod tests {
         let plain = gram("range:6");
         let reference = Optimal::default().select(&plain).unwrap();
         let cells = [0, 3, 1, 1, 4, 5, 2, 2, 2, 3, 5, 0, 5];
-        let small = &plain.factors()[0].matrix;
-        let wide = Array2::from_shape_fn((13, 13), |(i, j)| small[[cells[i], cells[j]]]);
-        let gram = Gram::dense(&[13], wide.clone()).unwrap();
-        let (selection, dual) = Optimal::default().select_with_dual(&gram).unwrap();
+        let ranges: Vec<_> = (0..6).flat_map(|low| (low..6).map(move |high| low..=high)).collect();
+        let rows = Array2::from_shape_fn((ranges.len(), 13), |(q, cell)| {
+            f64::from(u8::from(ranges[q].contains(&cells[cell])))
+        });
+        let workload = Workload::explicit(&[13], rows).unwrap();
+        let problem = Problem::new(&workload);
+        let (selection, dual) = Optimal::default().solve_dense(&problem).unwrap();
         let (certificate, expected) =
             (selection.certificate.unwrap(), reference.certificate.unwrap());
         assert!(
@@ -125,12 +128,12 @@ mod tests {
         );
         assert_relative_eq!(selection.error, reference.error, max_relative = 2e-7);
         assert_relative_eq!(
-            dual.lower_bound(&gram).unwrap(),
+            dual.lower_bound(&problem).unwrap(),
             certificate.lower_bound,
             max_relative = 1e-9
         );
         assert_relative_eq!(
-            selection.strategy.error(&gram).unwrap(),
+            selection.strategy.error(&workload.gram().unwrap()).unwrap(),
             certificate.upper_bound,
             max_relative = 1e-9
         );

@@ -12,10 +12,11 @@ use super::bounds::Bounds;
 use super::dual::{Dual, DualPoint};
 use super::newton::Curvature;
 use super::options::OptimalOptions;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use matmech_linalg::interior_point::{advance, predictor_corrector};
 
 /// Share of the distance to the boundary that a step takes at most.
-const STEP_FRACTION: f64 = 0.99;
+pub(super) const STEP_FRACTION: f64 = 0.99;
 
 /// Steps without progress of the gap before the method stops.
 const PATIENCE: usize = 6;
@@ -61,7 +62,7 @@ pub(super) fn run(
         let g =
             Array1::from_iter(point.v.iter().zip(&sizes).map(|(v, size)| v * size / sigma.sqrt()));
         let residual = &sizes - &g;
-        let slack = match z.take() {
+        let mut slack = match z.take() {
             Some(z) => z,
             None => {
                 let typical =
@@ -75,49 +76,18 @@ pub(super) fn run(
             }
         };
         let curvature = form(dual, &point, sigma.powf(1.5));
-        let Some((dmu, dz)) = direction(&curvature, &mu, &slack, &residual)? else {
-            return Ok(());
-        };
-        let (alpha, beta) = (step_length(&mu, &dmu), step_length(&slack, &dz));
-        mu.scaled_add(alpha, &dmu);
-        let mut next = slack;
-        next.scaled_add(beta, &dz);
-        z = Some(next);
+        let system = curvature.system(&(&slack / &mu));
+        let step = predictor_corrector(
+            &mu,
+            &slack,
+            &residual,
+            |right| Ok::<_, Error>(system.solve(right)),
+            |change| curvature.times(change),
+            STEP_FRACTION,
+        )?;
+        let Some(step) = step else { return Ok(()) };
+        advance((&mut mu, &mut slack), &step, STEP_FRACTION);
+        z = Some(slack);
     }
     Ok(())
-}
-
-/// Returns the combined predictor and corrector step of μ and of the slacks.
-///
-/// `None` if a system cannot be solved or the step is not finite.
-fn direction(
-    curvature: &Curvature,
-    mu: &Array1<f64>,
-    z: &Array1<f64>,
-    residual: &Array1<f64>,
-) -> Result<Option<(Array1<f64>, Array1<f64>)>> {
-    let system = curvature.system(&(z / mu));
-    // μ Z + Z Δμ + μ ΔZ = target, Z + ΔZ = residual + H Δμ.
-    let slack_step = |dmu: &Array1<f64>| residual + &curvature.times(dmu) - z;
-    let Some(affine) = system.solve(-residual) else { return Ok(None) };
-    let affine_z = slack_step(&affine);
-    let orbits = mu.len() as f64;
-    let mean = mu.dot(z) / orbits;
-    let (alpha, beta) = (step_length(mu, &affine), step_length(z, &affine_z));
-    let affine_mean = (mu + &(alpha * &affine)).dot(&(z + &(beta * &affine_z))) / orbits;
-    let target = mean * (affine_mean / mean).powi(3).clamp(0.0, 1.0);
-    let right = Array1::from_shape_fn(mu.len(), |i| {
-        (target - affine[i] * affine_z[i]) / mu[i] - residual[i]
-    });
-    let Some(dmu) = system.solve(right) else { return Ok(None) };
-    let dz = slack_step(&dmu);
-    Ok((dmu.iter().chain(&dz).all(|x| x.is_finite())).then_some((dmu, dz)))
-}
-
-/// Returns the longest step up to 1 that keeps every component positive.
-pub(super) fn step_length(x: &Array1<f64>, dx: &Array1<f64>) -> f64 {
-    x.iter()
-        .zip(dx)
-        .filter(|(_, d)| **d < 0.0)
-        .fold(1.0f64, |step, (x, d)| step.min(-STEP_FRACTION * x / d))
 }

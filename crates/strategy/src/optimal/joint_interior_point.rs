@@ -14,8 +14,9 @@
 use ndarray::Array1;
 
 use super::conjugate_gradients::conjugate_gradients;
-use super::interior_point::step_length;
+use super::interior_point::STEP_FRACTION;
 use crate::error::Result;
+use matmech_linalg::interior_point::advance;
 
 /// Factor between the products of weights and slacks before a step and after it.
 const CENTRING: f64 = 0.15;
@@ -86,7 +87,7 @@ pub(super) fn run<P: JointPoint>(
         let Some(point) = evaluate(&weights)? else { return Ok(()) };
         let g = point.shares();
         let residual = 1.0 - g / &x;
-        let s = slack.take().unwrap_or_else(|| {
+        let mut s = slack.take().unwrap_or_else(|| {
             let least = FIRST_SLACK * point.gap().min(1.0);
             residual.mapv(|r| r.max(least))
         });
@@ -110,11 +111,8 @@ pub(super) fn run<P: JointPoint>(
         if !change.iter().chain(&slack_change).all(|d| d.is_finite()) {
             return Ok(());
         }
-        let (alpha, beta) = (step_length(&x, &change), step_length(&s, &slack_change));
-        x.scaled_add(alpha, &change);
-        let mut next = s;
-        next.scaled_add(beta, &slack_change);
-        slack = Some(next);
+        advance((&mut x, &mut s), &(change, slack_change), STEP_FRACTION);
+        slack = Some(s);
     }
     Ok(())
 }

@@ -32,7 +32,7 @@ impl Proof {
             Ok(ProofWeights::of_cells(factors.collect::<Result<_>>()?))
         };
         let proof = Proof::new(fit(&self.dual)?, fit(self.strategy())?);
-        Ok(Optimal::default().selected(gram, Some(&proof))?.0)
+        Optimal::default().selected(gram, Some(&proof))
     }
 
     /// Returns the strategy of the weights for a workload given by its rows.

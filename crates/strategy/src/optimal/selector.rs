@@ -1,10 +1,15 @@
-//! The selector of the certified optimum.
+//! The optimum for a problem, by the method for its structure.
 
-use super::options::Optimal;
+use std::sync::Arc;
+
+use super::{DualWeights, Optimal, OptimalOptions, banded, tridiagonal, weighted};
 use crate::call::Call;
-use crate::error::Result;
-use crate::workload::Gram;
-use crate::{Participation, Problem, Selection, StrategySelector};
+use crate::error::{Error, Result};
+use crate::workload::{Family, Gram, Workload};
+use crate::{
+    Certificate, Participation, Problem, Selection, Status, Strategy, StrategyFactor,
+    StrategySelector,
+};
 
 impl StrategySelector for Optimal {
     fn name(&self) -> &str {
@@ -23,16 +28,156 @@ impl StrategySelector for Optimal {
         Ok(Box::new(self.with_options(call)?))
     }
 
-    fn as_optimal(&self) -> Option<&Optimal> {
-        Some(self)
-    }
-
     fn select(&self, gram: &Gram) -> Result<Selection> {
         self.check_bands(Participation::Single)?;
-        Ok(self.select_with_dual(gram)?.0)
+        self.selected(gram, None)
     }
 
     fn select_for(&self, problem: &Problem<'_>) -> Result<Selection> {
-        Ok(self.select_with_any_dual(problem)?.0)
+        Ok(self.solve(problem)?.0)
+    }
+
+    /// Selects the optimum with the method for the structure of the problem, and returns its dual
+    /// weights; none if the factors of a product were solved one by one.
+    ///
+    /// Without structure at most 4096 cells; min-separation at most 2048 cells, and for the
+    /// objective `mean` only; O(cells³) per iteration.
+    ///
+    /// # Errors
+    /// The participation does not fit the workload or the options, or there are too many cells.
+    fn solve(&self, problem: &Problem<'_>) -> Result<(Selection, Option<DualWeights>)> {
+        problem.check()?;
+        self.check_bands(problem.participation)?;
+        if let Some(optimum) = tridiagonal::solve(problem, &self.options)? {
+            let selection = optimum.selection();
+            let (steps, queries) = (optimum.cell_weights, optimum.query_weights);
+            let dual = match problem.is_default() {
+                true => DualWeights::Cells(vec![Arc::new(steps)]),
+                false => DualWeights::Diagonal { queries, steps },
+            };
+            return Ok((selection, Some(dual)));
+        }
+        if weighted::is_multiplicative(problem)
+            && let Some(selection) = self.select_products(problem)?
+        {
+            return Ok((selection, None));
+        }
+        let (selection, dual) = self.solve_dense(problem)?;
+        Ok((selection, Some(dual)))
+    }
+}
+
+impl Optimal {
+    /// Returns the optimum of a problem and its dual weights, with dense matrices over the cells of
+    /// a factor.
+    ///
+    /// # Errors
+    /// As [`Optimal::solve`](StrategySelector::solve).
+    pub(crate) fn solve_dense(&self, problem: &Problem<'_>) -> Result<(Selection, DualWeights)> {
+        if problem.is_default() {
+            let selection = self.selected(&problem.workload.gram()?, None)?;
+            let Some(proof) = &selection.proof else {
+                return Err(Error::bug("optimal strategy", "a proof", "none"));
+            };
+            let dual = DualWeights::Cells(proof.dual.cells.clone());
+            return Ok((selection, dual));
+        }
+        problem.check()?;
+        self.check_bands(problem.participation)?;
+        if let Participation::MinSeparation { .. } = problem.participation {
+            return banded::select(self, problem);
+        }
+        let optimum = weighted::solve(problem, &self.options)?;
+        let shape = problem.workload.shape();
+        let factor = StrategyFactor::from_gram(shape, Arc::new(optimum.gram));
+        let selection = self.selection(vec![factor], optimum.certificate)?;
+        Ok((Selection { proof: Some(optimum.proof), ..selection }, optimum.dual))
+    }
+
+    /// Returns the selector with the options of a call.
+    pub(crate) fn with_options(&self, call: &Call<'_>) -> Result<Self> {
+        let tolerance = call.option("tolerance")?.unwrap_or(self.options.tolerance);
+        let max_iterations = call.option("max-iterations")?.unwrap_or(self.options.max_iterations);
+        let mut optimal = Optimal::new(OptimalOptions { tolerance, max_iterations })?;
+        optimal.bands = call.option("bands")?;
+        optimal.equal_norms = match call.written("norms") {
+            None | Some("free") => false,
+            Some("equal") => true,
+            Some(other) => return Err(call.refuse("norms=free or norms=equal", other)),
+        };
+        Ok(optimal)
+    }
+
+    /// Checks that the options for bands are used with min-separation.
+    pub(super) fn check_bands(&self, participation: Participation) -> Result<()> {
+        if (self.bands.is_none() && !self.equal_norms)
+            || matches!(participation, Participation::MinSeparation { .. })
+        {
+            return Ok(());
+        }
+        Err(Error::bad_input(
+            "options `bands` and `norms` of the optimal strategy",
+            "participation=min-sep:B,K",
+            format!("participation `{participation}`"),
+            "leave the options out, or set the participation",
+        ))
+    }
+
+    /// Returns the optimal strategy for the largest error of a product of families, attribute by
+    /// attribute.
+    fn select_products(&self, problem: &Problem<'_>) -> Result<Option<Selection>> {
+        let Some(families) = problem.workload.families().filter(|families| families.len() > 1)
+        else {
+            return Ok(None);
+        };
+        let tolerance = self.options.tolerance / families.len() as f64;
+        let single = Optimal::new(OptimalOptions { tolerance, ..self.options })?;
+        let mut total = Certificate {
+            lower_bound: 1.0,
+            upper_bound: 1.0,
+            iterations: 0,
+            status: Status::Converged,
+        };
+        let mut factors = Vec::with_capacity(families.len());
+        let mut solved: Vec<(Family, &[usize], StrategyFactor, Certificate)> = Vec::new();
+        for (family, sizes) in families {
+            let known = solved.iter().find(|(f, s, _, _)| f == family && s == sizes);
+            let (factor, certificate) = match known {
+                Some((_, _, factor, certificate)) => (factor.clone(), *certificate),
+                None => {
+                    let workload = Workload::product(&[(*family, sizes.as_slice())])?;
+                    let part = single.select_for(&Problem { workload: &workload, ..*problem })?;
+                    let (Some(certificate), [factor]) = (part.certificate, part.strategy.factors())
+                    else {
+                        return Err(Error::bug("optimal strategy", "a certificate", "none"));
+                    };
+                    total.iterations += certificate.iterations;
+                    solved.push((*family, sizes.as_slice(), factor.clone(), certificate));
+                    (factor.clone(), certificate)
+                }
+            };
+            total.lower_bound *= certificate.lower_bound;
+            total.upper_bound *= certificate.upper_bound;
+            if certificate.status != Status::Converged {
+                total.status = certificate.status;
+            }
+            factors.push(factor);
+        }
+        Ok(Some(self.selection(factors, total)?))
+    }
+
+    /// Returns a selection of optimal factors.
+    pub(super) fn selection(
+        &self,
+        factors: Vec<StrategyFactor>,
+        certificate: Certificate,
+    ) -> Result<Selection> {
+        Ok(Selection {
+            strategy: Strategy::kronecker(self.name(), factors)?,
+            error: certificate.upper_bound,
+            certificate: Some(certificate),
+            proof: None,
+            details: Vec::new(),
+        })
     }
 }

@@ -201,13 +201,13 @@ fn interrupted_solvers_return_their_best_iterate() {
 /// Oracle: the lower bound of the weights as those of a dense problem.
 #[test]
 fn weights_of_linear_time_problems_prove_their_bound() {
-    use crate::{Objective, OptimumDual, Problem};
+    use crate::{DualWeights, Objective, Problem};
     let workload = Workload::parse("prefix:64").unwrap();
     for objective in [Objective::Max, Objective::Balanced(0.5)] {
         let problem = Problem { objective, ..Problem::new(&workload) };
-        let (selection, dual) = Optimal::default().select_with_any_dual(&problem).unwrap();
+        let (selection, dual) = Optimal::default().solve(&problem).unwrap();
         let dual = dual.unwrap();
-        assert!(matches!(dual, OptimumDual::Steps { .. }), "{dual:?}");
+        assert!(matches!(dual, DualWeights::Diagonal { .. }), "{dual:?}");
         let bound = dual.lower_bound(&problem).unwrap();
         assert_relative_eq!(bound, selection.certificate.unwrap().lower_bound, max_relative = 1e-6);
     }

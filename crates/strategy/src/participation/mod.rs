@@ -9,14 +9,12 @@
 //!
 //! by semidefinite duality, exact for vectors of dimension at least |π|. See docs/participation.md.
 
-mod fixed_epochs;
 mod min_separation;
 mod participation_schema;
 mod pattern;
 mod sensitivity_bounds;
 mod squared_sensitivity;
 
-pub(crate) use fixed_epochs::epochs;
 pub use participation_schema::Participation;
 pub use pattern::{PatternSensitivity, pattern_sensitivity};
 pub use sensitivity_bounds::Sensitivity;

@@ -23,6 +23,24 @@ pub enum Participation {
     },
 }
 
+impl Participation {
+    /// Returns patterns of the participation that partition the steps; those of fixed epochs under
+    /// min-separation, without the steps beyond the last epoch.
+    pub(crate) fn partition(self, steps: usize) -> Vec<Vec<usize>> {
+        match self {
+            Participation::Single => epochs(steps, 1),
+            Participation::Epochs(count) => epochs(steps, count),
+            Participation::MinSeparation { count, .. } => epochs(steps / count * count, count),
+        }
+    }
+}
+
+/// Returns the indices of the steps of every pattern of fixed epochs: `c, c + b, …` for c < b.
+fn epochs(steps: usize, count: usize) -> Vec<Vec<usize>> {
+    let separation = steps / count;
+    (0..separation).map(|c| (0..count).map(|e| c + e * separation).collect()).collect()
+}
+
 impl fmt::Display for Participation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

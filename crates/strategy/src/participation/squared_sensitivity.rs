@@ -2,7 +2,6 @@
 
 use ndarray::{ArrayView2, Axis};
 
-use super::fixed_epochs::epochs;
 use super::min_separation;
 use super::participation_schema::Participation;
 use super::pattern::pattern_sensitivity;
@@ -29,9 +28,9 @@ pub fn sensitivity(gram: ArrayView2<'_, f64>, participation: Participation) -> R
         Participation::Single => {
             Ok(Sensitivity::exact(gram.diag().iter().copied().fold(0.0, f64::max)))
         }
-        Participation::Epochs(count) => {
+        Participation::Epochs(_) => {
             let mut largest = Sensitivity::exact(0.0);
-            for pattern in epochs(gram.nrows(), count) {
+            for pattern in participation.partition(gram.nrows()) {
                 let block = gram.select(Axis(0), &pattern).select(Axis(1), &pattern);
                 if block.iter().map(|x| x.abs()).sum::<f64>() <= largest.squared {
                     continue;

@@ -104,7 +104,8 @@ fn epochs_of_nonnegative_matrices_sum_all_entries() {
     for count in [1, 2, 3, 4, 6, 12] {
         let found = sensitivity(x.view(), Participation::Epochs(count)).unwrap();
         let sum = |p: &Vec<usize>| p.iter().flat_map(|&s| p.iter().map(move |&t| x[[s, t]])).sum();
-        let expected = epochs(12, count).iter().map(sum).fold(0.0, f64::max);
+        let expected =
+            Participation::Epochs(count).partition(12).iter().map(sum).fold(0.0, f64::max);
         assert_relative_eq!(found.squared, expected, max_relative = 1e-9);
         assert_eq!(found.bound, None);
     }

@@ -3,4 +3,4 @@
 mod layout;
 mod panels;
 
-pub use panels::{Chart, Mark, Panel, chart, panels_are_labelled, whiskers};
+pub use panels::{Chart, Mark, Panel, chart, whiskers};

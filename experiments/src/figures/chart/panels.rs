@@ -7,7 +7,6 @@ use std::path::Path;
 use super::layout::{Layout, column, index_of};
 use crate::columns;
 use crate::config::{Aggregate, FigureSpec, PublishedOverlay};
-use crate::datasets::STAND_IN;
 use crate::error::{Error, FileRole, Result};
 use crate::figures::form::Form;
 use crate::printed::Printed;
@@ -157,7 +156,7 @@ fn of_one_axis(root: &Path, spec: &FigureSpec, form: Form, table: &Table) -> Res
         .panels
         .iter()
         .map(|panel| Panel {
-            heading: heading(spec, table, panel),
+            heading: named(&spec.panel_names, panel),
             marks: vec![Vec::new(); layout.series.len()],
             published: vec![Vec::new(); layout.series.len()],
         })
@@ -226,26 +225,6 @@ fn of_cells(
     Ok((0..table.len())
         .filter_map(|row| Some((table.field(columns::CELL, row).to_owned(), value(row)?)))
         .collect())
-}
-
-/// Returns whether every panel has only real tables or only stand-ins, which its heading then
-/// states.
-pub fn panels_are_labelled(spec: &FigureSpec, drawn: &Table) -> bool {
-    let mut labels: BTreeMap<&str, &str> = BTreeMap::new();
-    spec.panel.is_some()
-        && (0..drawn.len()).all(|row| {
-            let label = drawn.field(columns::DATA, row);
-            *labels.entry(column(drawn, &spec.panel, row)).or_insert(label) == label
-        })
-}
-
-/// Returns the heading of a panel, with a note if all its rows are on stand-ins.
-fn heading(spec: &FigureSpec, table: &Table, panel: &str) -> String {
-    let name = named(&spec.panel_names, panel);
-    let mut rows = (0..table.len()).filter(|&row| column(table, &spec.panel, row) == panel);
-    let stand_in =
-        spec.panel.is_some() && rows.all(|row| table.field(columns::DATA, row) == STAND_IN);
-    if stand_in { format!("{name} (stand-in)") } else { name }
 }
 
 /// Returns cell → value of the metric on the x axis; empty if the x axis shows a column.

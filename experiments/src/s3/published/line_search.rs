@@ -63,9 +63,7 @@ impl LineSearch {
             slope: t.slope - required,
             ..t
         };
-        let mut interval = Interval { best: origin, other: origin, closed: false };
-        let mut bounds = (0.0, first + MAX_EXTRAPOLATION * first);
-        let mut widths = (2.0 * MAX_STEP, MAX_STEP);
+        let mut interval = Interval::new(origin, first);
         let mut second_stage = false;
         let mut step = first.min(MAX_STEP);
         for _ in 0..self.evaluations {
@@ -75,30 +73,17 @@ impl LineSearch {
             second_stage |= decreased && slope >= 0.0;
             let flat = slope.abs() <= self.curvature * -origin.slope;
             let at_end = step == MAX_STEP && decreased && slope <= required;
-            if (decreased && flat) || at_end || interval.exhausted(step, bounds, self.width) {
+            if (decreased && flat) || at_end || interval.exhausted(step, self.width) {
                 return Ok(Some(trial));
             }
-            step = if !second_stage && value <= interval.best.value && !decreased {
-                interval.update(trial, bounds, relative)
+            let minimiser = if !second_stage && value <= interval.best.value && !decreased {
+                interval.update(trial, relative)
             } else {
-                interval.update(trial, bounds, |t| t)
+                interval.update(trial, |t| t)
             };
-            let (best, other) = (interval.best.step, interval.other.step);
-            if interval.closed {
-                if (other - best).abs() >= SHRINKAGE * widths.0 {
-                    step = best + 0.5 * (other - best);
-                }
-                widths = (widths.1, (other - best).abs());
-                bounds = (best.min(other), best.max(other));
-            } else {
-                bounds = (
-                    step + MIN_EXTRAPOLATION * (step - best),
-                    step + MAX_EXTRAPOLATION * (step - best),
-                );
-            }
-            step = step.clamp(0.0, MAX_STEP);
-            if interval.exhausted(step, bounds, self.width) {
-                step = best;
+            step = interval.safeguarded(minimiser).clamp(0.0, MAX_STEP);
+            if interval.exhausted(step, self.width) {
+                step = interval.best.step;
             }
         }
         Ok(None)
@@ -110,24 +95,54 @@ struct Interval {
     best: Evaluation,
     other: Evaluation,
     closed: bool,
+    /// Smallest and largest next step.
+    bounds: (f64, f64),
+    /// The widths of the closed interval before and after the last update.
+    widths: (f64, f64),
 }
 
 impl Interval {
+    /// Returns the interval before the first step.
+    fn new(origin: Evaluation, first: f64) -> Self {
+        Self {
+            best: origin,
+            other: origin,
+            closed: false,
+            bounds: (0.0, first + MAX_EXTRAPOLATION * first),
+            widths: (2.0 * MAX_STEP, MAX_STEP),
+        }
+    }
+
     /// Returns whether a closed interval is too narrow for another step.
-    fn exhausted(&self, step: f64, (low, high): (f64, f64), width: f64) -> bool {
+    fn exhausted(&self, step: f64, width: f64) -> bool {
+        let (low, high) = self.bounds;
         self.closed && (step <= low || step >= high || high - low <= width * high)
+    }
+
+    /// Updates widths and bounds, and returns the step: the midpoint if two updates have not shrunk
+    /// the closed interval enough, else `step`.
+    fn safeguarded(&mut self, step: f64) -> f64 {
+        let (best, other) = (self.best.step, self.other.step);
+        if !self.closed {
+            self.bounds = (
+                step + MIN_EXTRAPOLATION * (step - best),
+                step + MAX_EXTRAPOLATION * (step - best),
+            );
+            return step;
+        }
+        let width = (other - best).abs();
+        let is_wide = width >= SHRINKAGE * self.widths.0;
+        self.widths = (self.widths.1, width);
+        self.bounds = (best.min(other), best.max(other));
+        if is_wide { best + 0.5 * (other - best) } else { step }
     }
 
     /// Updates the interval with a trial and returns the next step: the four cases of Sec. 4 of
     /// the reference.
     ///
     /// `view` maps evaluations of φ to those of the function in use, φ or ψ.
-    fn update(
-        &mut self,
-        trial: Evaluation,
-        (low, high): (f64, f64),
-        view: impl Fn(Evaluation) -> Evaluation,
-    ) -> f64 {
+    fn update(&mut self, trial: Evaluation, view: impl Fn(Evaluation) -> Evaluation) -> f64 {
+        let (low, high) = self.bounds;
         let (best, other, new) = (view(self.best), view(self.other), view(trial));
         let sign_changed = new.slope * best.slope.signum() < 0.0;
         let cubic = || new.step + cubic_minimiser(new, best) * (best.step - new.step);

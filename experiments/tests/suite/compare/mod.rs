@@ -1,5 +1,6 @@
 //! Tests of the comparison from files to reports: verdicts, findings and report text.
 
+mod derived;
 mod inputs;
 mod page;
 mod root;

@@ -134,7 +134,10 @@ fn missing_figure_fails_and_present_figure_is_inlined() {
     // The quick profile may have no figures.
     root.write("results/quick/s9/x.csv", RESULTS);
     assert_eq!(titles(&root.try_compare(Profile::Quick).unwrap()), [""; 0]);
-    assert!(root.read("results/quick/comparison.html").contains("not drawn under this profile"));
+    assert!(
+        root.read("results/quick/comparison.html")
+            .contains("not drawn, because there is no result for it")
+    );
     root.draw();
     assert_eq!(titles(&root.compare()), [""; 0]);
     assert!(

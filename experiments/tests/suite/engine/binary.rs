@@ -189,7 +189,7 @@ fn invalid_input_ends_with_message_and_exit_code_and_loses_nothing() {
         &edit("seed = 1", "sed = 1"),
         &run_errors,
         2,
-        &["errors.toml", "sed", "expected", "found", "seed"],
+        &["errors.toml, line 5", "sed", "expected", "did you mean `seed`?"],
     );
     refused(
         &edit("prefix:220", "prefix:-220"),

@@ -87,21 +87,25 @@ fn missing_tables_are_downloaded_before_a_run_and_a_failure_does_not_stop_it() {
             sha256_hex(&fs::read(&origin).unwrap())
         )
     };
-    let labels = || -> Vec<String> {
-        let table = project.table("results/s4/titanic.csv");
+    let labels = |file: &str| -> Vec<String> {
+        let table = project.table(file);
         table.fields("data").map(str::to_owned).collect()
     };
     let run = || reproduce(project.root(), &["run", "s4/titanic"]).assert().success();
     project.write("data/manifest.toml", &manifest("file:///no/such/file"));
-    run().stderr(contains("its stand-in is used, and the results are labelled"));
-    assert!(!labels().is_empty() && labels().iter().all(|label| label == STAND_IN));
+    run().stderr(contains("its stand-in is used"));
+    let on_stand_in = labels("results/stand-in/s4/titanic.csv");
+    assert!(!on_stand_in.is_empty() && on_stand_in.iter().all(|label| label == STAND_IN));
 
     project.write("data/manifest.toml", &manifest(&format!("file://{}", origin.display())));
     reproduce(project.root(), &["list"]).assert().success().stdout(contains("titanic (stand-in)"));
     let downloaded = project.root().join("data/downloads/titanic.csv");
     assert!(!downloaded.exists(), "`list` downloads nothing");
     run().stderr(contains("stand-in").not());
-    assert!(downloaded.is_file() && labels().iter().all(|label| label == "real"));
+    assert!(
+        downloaded.is_file()
+            && labels("results/s4/titanic.csv").iter().all(|label| label == "real")
+    );
 }
 
 /// `--no-stand-ins` refuses experiments without their table and names file and remedy; the others
@@ -124,12 +128,13 @@ fn stand_ins_can_be_refused() {
         .stderr(refused());
     assert!(!project.root().join("results/s4").exists(), "nothing is written");
     reproduce(project.root(), &["run", "s4/titanic"]).assert().success();
-    let before = project.read("results/s4/titanic.csv");
+    let on_stand_in = "results/stand-in/s4/titanic.csv";
+    let before = project.read(on_stand_in);
     reproduce(project.root(), &["all", "--no-stand-ins", "--fresh"])
         .assert()
         .code(5)
         .stderr(refused());
-    assert_eq!(project.read("results/s4/titanic.csv"), before);
+    assert_eq!(project.read(on_stand_in), before);
     assert!(
         project.root().join("results/s2/example.csv").is_file(),
         "an experiment without a table has run"

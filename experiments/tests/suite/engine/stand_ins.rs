@@ -1,4 +1,4 @@
-//! Tests of the binary: a machine without the real data keeps the results on them.
+//! Tests of the binary: results on stand-ins are separate from those on the real data.
 
 use std::fs;
 use std::path::PathBuf;
@@ -102,138 +102,67 @@ fn exists(project: &Project, file: &str) -> bool {
 }
 
 #[test]
-fn machine_without_the_data_keeps_and_reports_their_results() {
+fn results_on_stand_ins_have_separate_files() {
     let project = computed_on_real_data();
     let before = committed(&project);
-    assert!(!project.read("results/COMPARISON.md").contains("## Kept"));
+    let report = project.read("results/COMPARISON.md");
     let said = reproduce(&project, false, &["all"]);
-    assert_eq!(committed(&project), before);
+    assert!(said.contains("stand-ins, not the real data: loans"), "{said}");
+    assert_eq!((project.read("results/COMPARISON.md"), committed(&project)), (report, before));
     assert!(project.read(LOCAL_TABLE).contains(",loans,stand-in,"));
     assert!(!project.read(LOCAL_TABLE).contains(",loans,real,"));
-    assert!(
-        project
-            .read("results/stand-in/figures/s4/loans.svg")
-            .contains("Errors on Loans (stand-in data)")
-    );
+    let figure = project.read("results/stand-in/figures/s4/loans.svg");
+    assert!(figure.contains("Errors on Loans (stand-in data)"));
     assert!(exists(&project, "results/stand-in/figures/s4/loans.png"));
 
-    let record: serde_json::Value =
-        serde_json::from_str(&project.read("results/s4/loans.provenance.json")).unwrap();
-    let (hash, finished) =
-        (record["data"][0]["sha256"].as_str().unwrap(), record["finished"].as_str().unwrap());
-    for part in [
-        &format!("{TABLE} is kept"),
-        &format!("loans {}", &hash[..12]),
-        finished,
-        &format!("Results of this machine: {LOCAL_TABLE}"),
-    ] {
-        assert_eq!(
-            said.matches(part).count(),
-            2,
-            "`{part}` from the run and from the comparison in {said}"
-        );
-    }
-    for report in ["results/COMPARISON.md", "results/comparison.html"] {
-        let text = project.read(report);
-        for part in [TABLE, hash, finished, LOCAL_TABLE] {
-            assert!(text.contains(part), "{part} in {report}: {text}");
-        }
-        assert!(
-            text.contains("data=real") && !text.contains("data=stand-in"),
-            "compared with the kept table: {text}"
-        );
-    }
-
     // Repeated single steps change nothing.
-    let report = project.read("results/COMPARISON.md");
-    let figure = project.read("results/stand-in/figures/s4/loans.svg");
     assert!(
         reproduce(&project, false, &["run", "s4/loans"])
             .contains(&format!("{LOCAL_TABLE} is up to date"))
     );
     assert_eq!(reproduce(&project, false, &["figures"]).lines().count(), 4);
-    reproduce(&project, false, &["compare"]);
-    assert_eq!((project.read("results/COMPARISON.md"), committed(&project)), (report, before));
     assert_eq!(project.read("results/stand-in/figures/s4/loans.svg"), figure);
-}
-
-#[test]
-fn run_with_the_data_replaces_results_and_removes_those_on_stand_ins() {
-    let project = computed_on_real_data();
-    let before = committed(&project);
-    reproduce(&project, false, &["all"]);
-    let said = reproduce(&project, true, &["all"]);
-    assert_eq!(committed(&project), before, "the same data, the same results");
-    assert!(
-        !said.contains("is kept") && !project.read("results/COMPARISON.md").contains("## Kept")
-    );
-    for file in [
-        LOCAL_TABLE,
-        "results/stand-in/s4/loans.provenance.json",
-        "results/stand-in/figures/s4/loans.svg",
-    ] {
-        assert!(!exists(&project, file), "{file}");
-    }
-    // Other real data on this machine replace the results too.
+    // Other real data replace the results.
     let records = project.read("own/loans.csv");
     project.write("own/loans.csv", &format!("{records}1,1,1,1\n"));
+    let before = committed(&project);
     reproduce(&project, true, &["run", "s4/loans"]);
     assert_ne!(committed(&project)[0], before[0]);
 }
 
 #[test]
-fn without_earlier_results_stand_ins_use_the_usual_paths_until_real_data_replace_them() {
+fn machine_without_the_data_needs_no_results_on_them() {
     let project = project();
-    reproduce(&project, false, &["run", "s4/loans"]);
-    assert!(project.read(TABLE).contains(",loans,stand-in,") && !exists(&project, LOCAL_TABLE));
-    reproduce(&project, true, &["run", "s4/loans"]);
-    assert!(
-        project.read(TABLE).contains(",loans,real,") && !project.read(TABLE).contains("stand-in")
-    );
-    assert!(!exists(&project, LOCAL_TABLE));
+    reproduce(&project, false, &["figures"]);
+    reproduce(&project, false, &["compare"]);
+    assert!(project.read("results/COMPARISON.md").contains("not comparable: The real data"));
+    reproduce(&project, false, &["all"]);
+    assert!(!exists(&project, TABLE) && project.read(LOCAL_TABLE).contains(",loans,stand-in,"));
+    assert!(project.read("results/COMPARISON.md").contains("not comparable: The real data"));
+    assert!(!exists(&project, "figures/s4/loans.svg"));
+    // With the data, a missing table is an error.
+    let mut command = Command::new(env!("CARGO_BIN_EXE_reproduce"));
+    command.args(["compare", "--root"]).arg(project.root());
+    let output = command.env("MATMECH_DATA", project.root().join("own")).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no such file"));
 }
 
 #[test]
-fn profiles_and_shards_keep_results_on_real_data() {
+fn profiles_and_shards_separate_results_on_stand_ins() {
     let project = computed_on_real_data();
     reproduce(&project, false, &["run", "s4/loans", "--profile", "quick"]);
-    assert!(
-        project.read("results/quick/s4/loans.csv").contains("stand-in"),
-        "this profile had no results"
-    );
-    reproduce(&project, true, &["run", "s4/loans", "--profile", "quick"]);
-    let quick = project.read("results/quick/s4/loans.csv");
-    assert!(quick.contains(",loans,real,"));
-    assert!(
-        reproduce(&project, false, &["run", "s4/loans", "--profile", "quick"]).contains("is kept")
-    );
-    assert_eq!(project.read("results/quick/s4/loans.csv"), quick);
+    assert!(!exists(&project, "results/quick/s4/loans.csv"));
     assert!(project.read("results/quick/stand-in/s4/loans.csv").contains("stand-in"));
+    reproduce(&project, true, &["run", "s4/loans", "--profile", "quick"]);
+    assert!(project.read("results/quick/s4/loans.csv").contains(",loans,real,"));
 
     let before = committed(&project);
     fs::remove_dir_all(project.root().join("results/cells")).unwrap();
     reproduce(&project, false, &["run", "s4/loans", "--shard", "1/2"]);
     assert!(!exists(&project, LOCAL_TABLE), "the table is incomplete");
-    assert!(reproduce(&project, false, &["run", "s4/loans", "--shard", "2/2"]).contains("is kept"));
+    reproduce(&project, false, &["run", "s4/loans", "--shard", "2/2"]);
     assert!(exists(&project, LOCAL_TABLE));
     assert_eq!(committed(&project), before);
-}
-
-#[test]
-fn table_without_provenance_is_kept_if_it_has_real_results() {
-    let project = computed_on_real_data();
-    let table = project.read(TABLE);
-    fs::remove_file(project.root().join("results/s4/loans.provenance.json")).unwrap();
-    let said = reproduce(&project, false, &["run", "s4/loans"]);
-    assert!(said.contains("is kept") && said.contains("no provenance"), "{said}");
-    assert_eq!(project.read(TABLE), table);
-    // The provenance of another table does not count.
-    project.write(
-        "results/s4/loans.provenance.json",
-        &project.read("results/stand-in/s4/loans.provenance.json"),
-    );
-    assert!(reproduce(&project, false, &["run", "s4/loans"]).contains("no provenance"));
-    assert_eq!(project.read(TABLE), table);
 }
 
 #[test]

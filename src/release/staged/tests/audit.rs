@@ -28,15 +28,15 @@ fn statistic(measured: &StagedMeasurements, [without, with]: [&Records; 2]) -> f
         }
     }
     if let Some(certificate) = &measured.certificate {
-        let bits = certificate.bits;
+        let bits = certificate.noise.bits;
         let mut sums = [0, 0];
         for ((set, t), y) in certificate.marginals.iter().zip(&certificate.distances) {
             let [before, after] = [without, with].map(|records| distance(records, *set, t, bits));
             sums = [sums[0] + before, sums[1] + after];
-            sum += term(*y, before, after, certificate.each.to_f64());
+            sum += term(*y, before, after, certificate.noise.each.to_f64());
         }
         let y = certificate.sum_of_distances;
-        sum += term(y, sums[0], sums[1], certificate.sum.to_f64());
+        sum += term(y, sums[0], sums[1], certificate.noise.sum.to_f64());
     }
     sum
 }

@@ -74,10 +74,8 @@ fn error_bounds_hold_for_coarse_and_fine_noise() {
             noise.add(&mut sum, deviation).unwrap();
             let marginals = vec![(AttributeSet::EMPTY, Vec::new()); 3];
             let certificate = DistanceCertificate {
-                bits: 0,
+                noise: CertificateNoise { bits: 0, each: deviation, sum: deviation },
                 marginals,
-                each: deviation,
-                sum: deviation,
                 distances,
                 sum_of_distances: sum[0],
             };
@@ -147,10 +145,8 @@ fn no_error_bound_is_below_the_quantile() {
     let deviation = RationalDeviation::new(1 << 20, 1).unwrap();
     let bounds_of = |noisy: i128| {
         DistanceCertificate {
-            bits: 10,
+            noise: CertificateNoise { bits: 10, each: deviation, sum: deviation },
             marginals: vec![(AttributeSet::EMPTY, Vec::new())],
-            each: deviation,
-            sum: deviation,
             distances: vec![noisy],
             sum_of_distances: noisy,
         }

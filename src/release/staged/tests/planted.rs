@@ -27,7 +27,7 @@ fn with_mistake(
     let Planned { plan, statement, schema_text } = planned;
     let table = |seed| {
         let noise = ReleaseNoise::of_counter(seed);
-        ReleaseTable::open(records, rho(1e9), plan.unit(), noise).unwrap()
+        ReleaseTable::open(records, rho(1e9), plan.unit(), noise)
     };
     let (mut first, mut second) = (table(seed), table(seed + 1_000_000_000));
     let mut measured = empty(plan, statement.clone(), sources(schema_text));
@@ -53,23 +53,18 @@ fn with_mistake(
         Ok(centred)
     });
     let estimates = estimates.unwrap();
-    let plan_of_certificate = plan.certificate().unwrap();
+    let noise = *plan.certificate().unwrap();
     let mut marginals = plan.published(&estimates).unwrap();
     let published = marginals.clone();
     if mistake == Mistake::CertificateBeforeRounding {
         // Rounded to whole records instead, as a table of counts would be.
         marginals.iter_mut().flat_map(|(_, t)| t).for_each(|t| *t = *t / 1024 * 1024);
     }
-    let question = plan_of_certificate.question(&published);
-    let (distances, sum_of_distances) = first.distances(&question).unwrap();
-    let CertificatePlan { bits, each, sum } = *plan_of_certificate;
-    let certificate =
-        DistanceCertificate { bits, marginals, each, sum, distances, sum_of_distances };
+    let (distances, sum_of_distances) = first.distances(&noise.question(&published)).unwrap();
+    let certificate = DistanceCertificate { noise, marginals, distances, sum_of_distances };
     measured.certificate = Some(certificate);
     measured
 }
-
-use super::certificate::CertificatePlan;
 
 /// Returns whether the checks of this folder pass.
 fn passes(mistake: Mistake) -> bool {
@@ -131,7 +126,7 @@ fn charges_before_rounding_are_caught() {
         questions.iter().map(|q| IntegerQuestion { deviation: down(q.deviation), ..*q }).collect();
     let open = || {
         let noise = ReleaseNoise::of_counter(1);
-        ReleaseTable::open(&with, cost.rounded_up().unwrap(), planned.plan.unit(), noise).unwrap()
+        ReleaseTable::open(&with, cost.rounded_up().unwrap(), planned.plan.unit(), noise)
     };
     assert!(open().answer(&rounded_down).is_err());
     assert!(open().answer(&questions).is_ok());

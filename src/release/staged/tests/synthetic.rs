@@ -42,10 +42,14 @@ fn bounds_are_those_of_the_written_records() {
         approx::assert_abs_diff_eq!(errors.mean_distance, mean, epsilon = 2e-6);
         assert!(errors.mean_distance >= mean);
         let expected = bounds.mean + mean;
-        approx::assert_abs_diff_eq!(errors.mean_error_bound_95, expected, epsilon = 2e-6);
+        approx::assert_abs_diff_eq!(errors.bounds.mean_error_bound_95, expected, epsilon = 2e-6);
         let each = bounds.together.iter().zip(&to_published).map(|(a, b)| a + b);
         let largest = each.fold(0.0, f64::max);
-        approx::assert_abs_diff_eq!(errors.largest_error_bound_95_of_all, largest, epsilon = 2e-6);
+        approx::assert_abs_diff_eq!(
+            errors.bounds.largest_error_bound_95_of_all,
+            largest,
+            epsilon = 2e-6
+        );
         assert!(format!("{:?}", synthetic.in_words()).contains("plus the exact distances"));
     }
     let without = planned_without_certificate(&records);
@@ -75,7 +79,7 @@ fn bounds_of_records_hold_with_the_stated_probability() {
             let marginals = StagedMarginals::of(released(&planned, &records, seed)).unwrap();
             let fit = &marginals.estimates().unwrap().fit;
             let (drawn, _) = draw(schema, fit, AUTO).unwrap();
-            let bounds = marginals.errors_of_records(&drawn).unwrap().unwrap();
+            let bounds = marginals.errors_of_records(&drawn).unwrap().unwrap().bounds;
             let errors = distances(&records, &drawn, planned.plan.marginals());
             let mean = errors.iter().sum::<f64>() / errors.len() as f64;
             let largest = errors.iter().copied().fold(0.0, f64::max);

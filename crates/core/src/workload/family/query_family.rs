@@ -6,9 +6,9 @@ use ndarray::Array2;
 
 use crate::error::Result;
 use crate::workload::count::QueryCount;
+use crate::workload::gram::of_unit_rows;
 use crate::workload::lanes::Lanes;
 use crate::workload::recurrence::Recurrence;
-use crate::workload::unit_length::from_rows;
 
 /// A family of queries on one attribute, or on a pair of attributes.
 ///
@@ -70,7 +70,7 @@ pub trait QueryFamily: fmt::Debug + Send + Sync {
     /// # Errors
     /// Too many queries to enumerate, too many cells for a dense matrix, or numbers that overflow.
     fn normalised_gram(&self, sizes: &[usize]) -> Result<Array2<f64>> {
-        from_rows(sizes.iter().product(), self.rows(sizes)?)
+        of_unit_rows(sizes.iter().product(), self.rows(sizes)?)
     }
 
     /// Returns the first-order recurrence with the family's Gram matrix; by default none.

@@ -28,7 +28,6 @@
 //! Memory O(k n + n²). One thread. *Reference*: S2, Program 1 and Thm 1; the dual and the method
 //! are ours.
 
-mod column_norm;
 mod multiplicative;
 mod newton;
 mod options;
@@ -36,9 +35,8 @@ mod reduced;
 mod solve;
 mod weighting_problem;
 
-pub use column_norm::ColumnNorm;
 pub use options::{Method, WeightingOptions};
-pub use weighting_problem::{Weighting, WeightingProblem};
+pub use weighting_problem::{ColumnNorm, Weighting, WeightingProblem};
 
 #[cfg(test)]
 mod tests;

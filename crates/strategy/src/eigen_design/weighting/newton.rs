@@ -17,6 +17,7 @@ use super::multiplicative;
 use super::options::WeightingOptions;
 use super::reduced::{Reduced, ReducedPoint, Search};
 use crate::error::{Error, Result};
+use matmech_linalg::interior_point::{advance, predictor_corrector};
 use matmech_linalg::{SpdFactor, lower_gram_of};
 
 /// Minimum starting weight, relative to the mean weight.
@@ -61,10 +62,16 @@ pub(super) fn run(
             Err(Error::NotPositiveDefinite { .. }) => return Ok(()),
             Err(other) => return Err(other),
         };
-        let Some((dy, dz)) = direction(&system, &y, &z, &point)? else { return Ok(()) };
-        let (alpha, beta) = (step_length(&y, &dy), step_length(&z, &dz));
-        y.scaled_add(alpha, &dy);
-        z.scaled_add(beta, &dz);
+        let step = predictor_corrector(
+            &y,
+            &z,
+            &(1.0 - &point.g),
+            |right| system.solve(&right).map(Some),
+            |change| system.curve(change),
+            STEP_FRACTION,
+        )?;
+        let Some(step) = step else { return Ok(()) };
+        advance((&mut y, &mut z), &step, STEP_FRACTION);
         point = reduced.at(&y);
         search.record(&y, &point);
         idle = if search.gap() < 0.9 * best { 0 } else { idle + 1 };
@@ -135,35 +142,4 @@ impl<'a> System<'a> {
         let inner = self.factor.solve(&self.columns.dot(&scaled))?;
         Ok(&scaled - &(&self.ratio * &self.columns.t().dot(&inner)))
     }
-}
-
-/// Returns the combined predictor and corrector step; `None` if rounding makes it invalid.
-fn direction(
-    system: &System<'_>,
-    y: &Array1<f64>,
-    z: &Array1<f64>,
-    point: &ReducedPoint,
-) -> Result<Option<(Array1<f64>, Array1<f64>)>> {
-    let residual = 1.0 - &point.g;
-    let slack_step = |dy: &Array1<f64>| &residual + &system.curve(dy) - z;
-    let affine = system.solve(&-&residual)?;
-    let affine_z = slack_step(&affine);
-    let cells = y.len() as f64;
-    let mean = y.dot(z) / cells;
-    let (alpha, beta) = (step_length(y, &affine), step_length(z, &affine_z));
-    let affine_mean = (y + &(alpha * &affine)).dot(&(z + &(beta * &affine_z))) / cells;
-    let target = mean * (affine_mean / mean).powi(3).clamp(0.0, 1.0);
-    let right =
-        Array1::from_shape_fn(y.len(), |j| (target - affine[j] * affine_z[j]) / y[j] - residual[j]);
-    let dy = system.solve(&right)?;
-    let dz = slack_step(&dy);
-    Ok(dy.iter().chain(&dz).all(|x| x.is_finite()).then_some((dy, dz)))
-}
-
-/// Returns the longest step up to 1 that keeps every component positive.
-fn step_length(x: &Array1<f64>, dx: &Array1<f64>) -> f64 {
-    x.iter()
-        .zip(dx)
-        .filter(|(_, d)| **d < 0.0)
-        .fold(1.0f64, |step, (x, d)| step.min(-STEP_FRACTION * x / d))
 }

@@ -2,9 +2,27 @@
 
 use ndarray::{Array1, Array2};
 
-use super::column_norm::ColumnNorm;
 use crate::certificate::Status;
 use crate::error::{Error, Result};
+
+/// The norm of the strategy's columns that is bounded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ColumnNorm {
+    /// The L2 norm: Gaussian noise, zCDP and (ε, δ).
+    L2,
+    /// The L1 norm: Laplace noise, pure ε.
+    L1,
+}
+
+impl ColumnNorm {
+    /// Returns p; the objective is `Σ c_i/u_i^p`.
+    pub fn exponent(self) -> f64 {
+        match self {
+            ColumnNorm::L2 => 1.0,
+            ColumnNorm::L1 => 2.0,
+        }
+    }
+}
 
 /// An instance of Program 1.
 #[derive(Debug, Clone)]

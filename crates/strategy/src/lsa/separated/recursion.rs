@@ -5,9 +5,8 @@ use ndarray::Array2;
 use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::lsa::inverse::check_gram;
-use crate::lsa::options::LsaOptions;
+use crate::lsa::options::{LsaOptions, Reading};
 use crate::lsa::outcome::LsaOutcome;
-use crate::lsa::reading::Reading;
 use crate::lsa::search::{Given, run_dense, run_given};
 use crate::workload::{MarginalGram, projected};
 

@@ -26,7 +26,7 @@ pub(super) fn inverse(columns: &[Vec<f64>]) -> Array2<f64> {
     for (j, column) in columns.iter().enumerate() {
         column.iter().enumerate().for_each(|(i, &entry)| factor[[j + i, j]] = entry);
     }
-    inverse_of_lower(factor.view())
+    linalg::inverse_of_lower(factor.view())
 }
 
 /// Returns `A⁻ᵀ G A⁻¹`, block by block without the zeros above the diagonal of `A⁻¹`.
@@ -78,38 +78,4 @@ pub(super) fn block(
     view.slice_axis_inplace(Axis(0), Slice::from(rows));
     view.slice_axis_inplace(Axis(1), Slice::from(columns));
     view
-}
-
-/// Returns the inverse of a lower triangular matrix, by halves.
-pub(super) fn inverse_of_lower(factor: ArrayView2<'_, f64>) -> Array2<f64> {
-    let n = factor.nrows();
-    let mut inverse: Array2<f64> = Array2::zeros((n, n));
-    if n <= BLOCK {
-        for i in 0..n {
-            let mut row = vec![0.0; i + 1];
-            row[i] = 1.0;
-            for j in 0..i {
-                let entry = factor[[i, j]];
-                row.iter_mut()
-                    .zip(inverse.row(j).iter().take(j + 1))
-                    .for_each(|(x, y)| *x -= entry * y);
-            }
-            let pivot = factor[[i, i]];
-            inverse.row_mut(i).iter_mut().zip(row).for_each(|(x, y)| *x = y / pivot);
-        }
-        return inverse;
-    }
-    let (top, bottom) = factor.split_at(Axis(0), n / 2);
-    let (first, _) = top.split_at(Axis(1), n / 2);
-    let (corner, second) = bottom.split_at(Axis(1), n / 2);
-    let (first, second) = (inverse_of_lower(first), inverse_of_lower(second));
-    let corner = linalg::matmul(corner, first.view());
-    let corner = linalg::matmul(second.view(), corner.view());
-    let (top, bottom) = inverse.view_mut().split_at(Axis(0), n / 2);
-    let (mut left, _) = top.split_at(Axis(1), n / 2);
-    left.assign(&first);
-    let (mut left, mut right) = bottom.split_at(Axis(1), n / 2);
-    left.assign(&corner.mapv(|x| -x));
-    right.assign(&second);
-    inverse
 }

@@ -2,11 +2,10 @@
 
 use ndarray::{Array1, Array2, ArrayView1};
 
-use super::quasi_newton::{Metric, SmoothFunction};
 use super::{dense_error, recurrence_error};
 use crate::error::{Error, Result};
 use crate::workload::{Recurrence, Workload};
-use matmech_linalg::SpdFactor;
+use matmech_linalg::{Metric, SmoothFunction, SpdFactor};
 
 /// Addition to the diagonal of the curvature by the multipliers, relative to its mean. Windows that
 /// differ little have nearly the same derivative.
@@ -205,6 +204,8 @@ impl BandedFactor {
 }
 
 impl SmoothFunction for BandedFactor {
+    type Error = Error;
+
     const MEMORY: usize = 8;
 
     /// `ln (tr(A⁻ᵀ G A⁻¹) · (Σy + kz))`.
@@ -244,7 +245,7 @@ impl SmoothFunction for BandedFactor {
 
     /// The logarithm of the error changes with the logarithms of d, and with entries relative to
     /// the norm of their column, by about the same for all columns. O(n³/3) for the multipliers.
-    fn metric(&self, x: &[f64], free: &[bool]) -> Option<Metric> {
+    fn metric(&self, x: &[f64], free: &[bool]) -> Option<Metric<Error>> {
         if !self.free_norms {
             return None;
         }

@@ -1,10 +1,10 @@
 //! The minimisation of the error of banded strategies.
 
 use super::factor::BandedFactor;
-use super::quasi_newton::QuasiNewton;
 use crate::error::{Error, Result};
 use crate::progress::goes_on;
 use crate::{Objective, Participation, Problem, Status};
+use matmech_linalg::QuasiNewton;
 
 /// Maximum number of steps of a workload.
 const MAX_CELLS: usize = 2048;

@@ -16,14 +16,11 @@ mod dense_error;
 mod factor;
 mod fit;
 mod for_epochs;
-mod quasi_newton;
 mod recurrence_error;
 mod selection;
 
 pub use factor::BandedFactor;
 pub use for_epochs::BandedForEpochs;
-pub(crate) use quasi_newton::Metric;
-pub use quasi_newton::{QuasiNewton, SmoothFunction};
 pub(super) use selection::select;
 
 #[cfg(test)]

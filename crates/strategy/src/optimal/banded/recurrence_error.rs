@@ -21,7 +21,7 @@ use std::ops::Range;
 
 use ndarray::{Array2, ArrayViewMut2, Axis, Slice};
 
-use super::dense_error::{BLOCK, block, inverse_of_lower};
+use super::dense_error::{BLOCK, block};
 use crate::workload::Recurrence;
 use matmech_linalg as linalg;
 
@@ -53,7 +53,7 @@ pub(super) fn evaluate(recurrence: &Recurrence, columns: &[Vec<f64>]) -> (f64, V
         let count = part.len();
         let entries = inverse_workload.product(columns, part);
         let (diagonal, below) = entries.view().split_at(Axis(0), count);
-        let inverse = inverse_of_lower(diagonal);
+        let inverse = linalg::inverse_of_lower(diagonal);
         let images = linalg::matmul(below, inverse.view());
         let products = linalg::matmul(window(&blocks, below.nrows()).view(), images.view());
         let mut selected = Array2::zeros(entries.raw_dim());

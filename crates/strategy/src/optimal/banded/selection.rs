@@ -7,7 +7,7 @@ use super::fit::BandedFit;
 use crate::error::Result;
 use crate::optimal::weighted;
 use crate::{
-    Certificate, Optimal, OptimalOptions, Problem, ProblemDual, Selection, Status, StrategyFactor,
+    Certificate, DualWeights, Optimal, OptimalOptions, Problem, Selection, Status, StrategyFactor,
 };
 
 /// Number of quasi-Newton steps per permitted iteration.
@@ -28,7 +28,7 @@ const TOLERANCE_ANY: f64 = 1e-6;
 pub(in crate::optimal) fn select(
     optimal: &Optimal,
     problem: &Problem<'_>,
-) -> Result<(Selection, ProblemDual)> {
+) -> Result<(Selection, DualWeights)> {
     let tolerance = optimal.options.tolerance;
     let limit = STEPS_PER_ITERATION * optimal.options.max_iterations;
     let mut fit = BandedFit::new(problem, optimal.bands, optimal.equal_norms, limit)?;

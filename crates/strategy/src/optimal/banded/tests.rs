@@ -4,6 +4,7 @@ use super::*;
 use crate::workload::Workload;
 use crate::{Optimal, Request, Selection, Status, StrategySelector};
 use approx::assert_relative_eq;
+use matmech_linalg::SmoothFunction;
 
 fn solved(workload: &str, request: &str) -> (Selection, f64, f64) {
     let workload = Workload::parse(workload).unwrap();

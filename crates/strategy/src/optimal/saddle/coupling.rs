@@ -121,17 +121,29 @@ impl Coupling {
         out
     }
 
-    /// Returns the rows of C at some cells, cells × parameters.
+    /// Returns the rows of C at some cells, cells × parameters, with `X_ab` and the weights `w_ab`
+    /// of [`Coupling::triangles`]:
     ///
-    /// rows² · parameters flops per cell.
+    /// ```text
+    /// C_{k,(i,x)} = −2 Σ_a y_a(k) β_a(x, k)/s_a − Σ_{a≤b} y_a(k) y_b(k) w_ab X_ab
+    /// ```
+    ///
+    /// β is that of axis i at value x on the line of cell k along the axis. rows² · parameters flops
+    /// per cell.
     ///
     /// # Errors
     /// None for columns Y of the rows.
     pub fn rows(&self, spectra: &Spectra, cells: &[usize], y: &Array2<f64>) -> Result<Array2<f64>> {
-        let rank = spectra.s.len();
         let mut out = Array2::zeros((cells.len(), self.triangles.nrows()));
         let mut scaled = y.t().as_standard_layout().into_owned();
         scaled.rows_mut().into_iter().for_each(|mut row| row /= &spectra.s);
+        self.set_terms_of_lines(cells, &scaled, &mut out);
+        self.subtract_terms_of_pairs(y, &mut out)?;
+        Ok(out)
+    }
+
+    /// Sets the terms `−2 Σ_a y_a β_a/s_a`, for `y_a/s_a` in rows, by one product per line.
+    fn set_terms_of_lines(&self, cells: &[usize], scaled: &Array2<f64>, out: &mut Array2<f64>) {
         for ((beta, &view), &first) in self.beta.iter().zip(&self.views).zip(&self.first) {
             let mut members: Vec<Vec<usize>> = vec![Vec::new(); view.outer * view.inner];
             for (k, &cell) in cells.iter().enumerate() {
@@ -151,15 +163,19 @@ impl Coupling {
                 }
             }
         }
+    }
+
+    /// Subtracts the terms `Σ_{a≤b} y_a y_b w_ab X_ab`, in chunks of cells.
+    fn subtract_terms_of_pairs(&self, y: &Array2<f64>, out: &mut Array2<f64>) -> Result<()> {
         let weighted = &self.triangles * &self.pair_weights;
         let pairs = self.pair_weights.len();
-        let chunk = (MAX_PRODUCTS / pairs.max(1)).clamp(1, cells.len().max(1));
+        let chunk = (MAX_PRODUCTS / pairs.max(1)).clamp(1, y.ncols().max(1));
         for (index, columns) in y.axis_chunks_iter(Axis(1), chunk).enumerate() {
             let mut products = Vec::with_capacity(columns.ncols() * pairs);
             for column in columns.columns() {
                 let column = column.to_vec();
-                for a in 0..rank {
-                    products.extend(column[a..].iter().map(|b| column[a] * b));
+                for (a, left) in column.iter().enumerate() {
+                    products.extend(column[a..].iter().map(|right| left * right));
                 }
             }
             let products = Array2::from_shape_vec((columns.ncols(), pairs), products)
@@ -168,7 +184,7 @@ impl Coupling {
             let mut rows = out.slice_axis_mut(Axis(0), Slice::from(from..from + columns.ncols()));
             rows -= &linalg::matmul(products.view(), weighted.t());
         }
-        Ok(out)
+        Ok(())
     }
 }
 

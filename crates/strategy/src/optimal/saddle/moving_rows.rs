@@ -3,9 +3,9 @@
 use ndarray::{Array1, Array2, ArrayView2, Axis, Slice};
 
 use crate::error::{Error, Result};
-use crate::optimal::interior_point::step_length;
+use crate::optimal::interior_point::STEP_FRACTION;
 use crate::residual::{AxisView, Measure};
-use matmech_linalg as linalg;
+use matmech_linalg::{self as linalg, interior_point};
 
 /// Largest zero eigenvalue of K, relative to the largest.
 const RANK_CUT: f64 = 1e-13;
@@ -139,10 +139,8 @@ impl PathPoint {
     }
 
     /// Takes a step of weights and slacks, shortened to keep them positive.
-    pub fn advance(&mut self, (dmu, dslack): &(Array1<f64>, Array1<f64>)) {
-        let (alpha, beta) = (step_length(&self.mu, dmu), step_length(&self.slack, dslack));
-        self.mu.scaled_add(alpha, dmu);
-        self.slack.scaled_add(beta, dslack);
+    pub fn advance(&mut self, step: &interior_point::Step) {
+        interior_point::advance((&mut self.mu, &mut self.slack), step, STEP_FRACTION);
     }
 }
 

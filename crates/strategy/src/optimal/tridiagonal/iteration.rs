@@ -25,11 +25,20 @@ const ERROR_SHARE: f64 = 3e-3;
 /// The approximation's error at the weights of a proof.
 const PROOF_ERROR: f64 = 1e-13;
 
-/// Number of evaluations without a smaller gap after which the iteration stops.
-const PATIENCE: usize = 150;
+/// When the iteration stops without progress.
+#[derive(Debug, Clone, Copy)]
+struct Patience {
+    /// Maximum number of evaluations without progress.
+    evaluations: usize,
+    /// Progress is a gap below this share of the smallest one at the last progress.
+    progress: f64,
+}
 
-/// Number of evaluations without half the gap after which the interior-point method continues.
-const PATIENCE_FOR_QUERIES: usize = 30;
+/// The patience after which the best bounds are returned.
+const PATIENCE: Patience = Patience { evaluations: 150, progress: 0.98 };
+
+/// The patience after which the interior-point method continues.
+const PATIENCE_FOR_QUERIES: Patience = Patience { evaluations: 30, progress: 0.5 };
 
 /// Weights of the cells and the queries, each with sum 1.
 #[derive(Debug, Clone)]
@@ -184,9 +193,8 @@ impl GridProblem<'_> {
     /// The numbers overflow.
     pub fn solve(&self, start: Vec<f64>, tolerance: f64, evaluations: usize) -> Result<Solution> {
         let interior = self.objective == Objective::Max && self.queries_are_free();
-        let (patience, progress) =
-            if interior { (PATIENCE_FOR_QUERIES, 0.5) } else { (PATIENCE, 0.98) };
-        let solution = self.iterate(start, tolerance, evaluations, patience, progress)?;
+        let patience = if interior { PATIENCE_FOR_QUERIES } else { PATIENCE };
+        let solution = self.iterate(start, tolerance, evaluations, patience)?;
         let rest = evaluations.saturating_sub(solution.evaluations);
         if !interior || solution.interrupted || solution.gap() <= tolerance {
             return Ok(solution);
@@ -194,46 +202,62 @@ impl GridProblem<'_> {
         self.interior_point(solution, tolerance, rest)
     }
 
+    /// Iterates `x ← x + r(x)` with acceleration, for the unknowns x and their plain change r.
     fn iterate(
         &self,
         start: Vec<f64>,
         tolerance: f64,
         evaluations: usize,
-        patience: usize,
-        progress: f64,
+        patience: Patience,
     ) -> Result<Solution> {
-        let n = self.recurrence.cells();
         let mut history = Anderson::new(WINDOW, StepLimit::Clip(MAX_STEP));
         let mut x = start;
         let mut best: Option<Solution> = None;
         let (mut smallest, mut since) = (f64::INFINITY, 0);
         for count in 1..=evaluations {
-            let weights = self.weights(&x);
-            if self.queries_are_free() {
-                // The projection may have raised some weights.
-                x[n..].iter_mut().zip(&weights.queries).for_each(|(x, p)| *x = p.ln());
-            }
             let gap = best.as_ref().map_or(1.0, Solution::gap);
+            let weights = self.weights(&x);
+            self.set_projected(&mut x, &weights);
             let error = self.approximation_error(gap, tolerance);
             let evaluation = evaluate(self.recurrence, &weights.cells, &weights.queries, error);
-            let (f, error) = (evaluation.nuclear_norm, evaluation.error);
             let bounds = self.bounds(&evaluation)?;
-            let accuracy = 2.0 * error;
-            let next = history.undone(f, accuracy).unwrap_or_else(|| {
-                let residual = self.residual(&x, &evaluation);
-                history.next(x, residual, &self.norm_weights(&weights), (f, accuracy))
-            });
+            let next = self.next(x, &weights, &evaluation, &mut history);
             let solution = self.record(best, weights, evaluation, bounds);
-            if solution.gap() < progress * smallest {
+            if solution.gap() < patience.progress * smallest {
                 (smallest, since) = (solution.gap(), count);
             }
-            if solution.gap() <= tolerance || solution.interrupted || count - since >= patience {
+            let stalled = count - since >= patience.evaluations;
+            if solution.gap() <= tolerance || solution.interrupted || stalled {
                 return Ok(solution);
             }
             best = Some(solution);
             x = next;
         }
         best.ok_or_else(|| Error::bug("optimal strategy", "at least one evaluation", "none"))
+    }
+
+    /// Sets ln p to that of the weights, some of which the projection may have raised.
+    fn set_projected(&self, x: &mut [f64], weights: &Weights) {
+        if self.queries_are_free() {
+            let n = self.recurrence.cells();
+            x[n..].iter_mut().zip(&weights.queries).for_each(|(x, p)| *x = p.ln());
+        }
+    }
+
+    /// Returns the next unknowns: an accelerated step, or the last plain one if the accelerated step
+    /// from it lowered F by more than the error of the approximation.
+    fn next(
+        &self,
+        x: Vec<f64>,
+        weights: &Weights,
+        evaluation: &Evaluation,
+        history: &mut Anderson,
+    ) -> Vec<f64> {
+        let (f, accuracy) = (evaluation.nuclear_norm, 2.0 * evaluation.error);
+        history.undone(f, accuracy).unwrap_or_else(|| {
+            let residual = self.residual(&x, evaluation);
+            history.next(x, residual, &self.norm_weights(weights), (f, accuracy))
+        })
     }
 
     /// Returns the best bounds after one more evaluation, and asks the observer.

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use super::evaluation::Evaluation;
 use super::grids;
-use super::iteration::{GridProblem, Weights};
+use super::iteration::{GridProblem, Solution, Weights};
 use super::strategy_gram::RecurrenceStrategy;
 use crate::error::Result;
 use crate::optimal::options::OptimalOptions;
@@ -76,41 +77,55 @@ pub fn solve(
     let Some(recurrence) = problem.workload.recurrence() else {
         return Ok(None);
     };
-    let objective = problem.objective;
     if !applies(problem, &recurrence) {
         return Ok(None);
     }
+    let objective = problem.objective;
     let solution =
         grids::solve(&recurrence, objective, options.tolerance, options.max_iterations.max(1))?;
-    let limit = solution.evaluations >= options.max_iterations;
-    let status = Status::of(solution.gap(), options.tolerance, solution.interrupted, limit);
-    // The total error is the mean over the recurrence's queries times their number.
-    let queries = if objective == Objective::Mean { recurrence.cells() as f64 } else { 1.0 };
-    let certificate = Certificate {
-        lower_bound: solution.lower * queries,
-        upper_bound: solution.upper * queries,
-        iterations: solution.evaluations,
-        status,
-    };
-    let largest = solution.evaluation.cells.iter().copied().fold(0.0, f64::max);
-    let errors = || solution.evaluation.queries.iter().map(|e| e * largest).collect();
-    let free = GridProblem { recurrence: &recurrence, objective }.queries_are_free();
-    let weights = |weights: &Weights| ProofWeights {
-        cells: vec![Arc::new(weights.cells.clone())],
-        queries: if free { weights.queries.clone() } else { Vec::new() },
-        barrier: 0.0,
-    };
-    let proof = Proof::new(weights(&solution.dual), weights(&solution.strategy));
-    let Weights { cells, queries } = solution.dual;
+    let certificate = certificate(&solution, objective, recurrence.cells(), options);
+    let proof = proof(&solution, &GridProblem { recurrence: &recurrence, objective });
+    // The strategy is scaled to sensitivity 1.
+    let Evaluation { cells: diagonal, queries: errors, .. } = solution.evaluation;
+    let largest = diagonal.iter().copied().fold(0.0, f64::max);
+    let errors = || errors.iter().map(|e| e * largest).collect();
     Ok(Some(TridiagonalOptimum {
         certificate,
-        cell_weights: cells,
-        query_weights: queries,
+        cell_weights: solution.dual.cells,
+        query_weights: solution.dual.queries,
         query_errors: recurrence.answers_queries().then(errors),
-        diagonal: solution.evaluation.cells.iter().map(|v| v / largest).collect(),
+        diagonal: diagonal.iter().map(|v| v / largest).collect(),
         proof,
         strategy: Arc::new(RecurrenceStrategy { recurrence, weights: solution.strategy }),
     }))
+}
+
+/// Returns the certificate of a solution, whose bounds are per query for `mean`.
+fn certificate(
+    solution: &Solution,
+    objective: Objective,
+    cells: usize,
+    options: &OptimalOptions,
+) -> Certificate {
+    let limit = solution.evaluations >= options.max_iterations;
+    // The total error is the mean over the recurrence's queries times their number.
+    let queries = if objective == Objective::Mean { cells as f64 } else { 1.0 };
+    Certificate {
+        lower_bound: solution.lower * queries,
+        upper_bound: solution.upper * queries,
+        iterations: solution.evaluations,
+        status: Status::of(solution.gap(), options.tolerance, solution.interrupted, limit),
+    }
+}
+
+/// Returns the weights of both bounds of a solution.
+fn proof(solution: &Solution, grid: &GridProblem<'_>) -> Proof {
+    let weights = |weights: &Weights| ProofWeights {
+        cells: vec![Arc::new(weights.cells.clone())],
+        queries: if grid.queries_are_free() { weights.queries.clone() } else { Vec::new() },
+        barrier: 0.0,
+    };
+    Proof::new(weights(&solution.dual), weights(&solution.strategy))
 }
 
 /// Returns whether a problem of a recurrence is solved here.

@@ -17,7 +17,6 @@
 mod grids;
 mod interior;
 mod optimum;
-mod patterns;
 mod point;
 mod proof;
 mod search;

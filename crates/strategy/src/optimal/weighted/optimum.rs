@@ -2,13 +2,12 @@
 
 use ndarray::Array2;
 
-use super::patterns::patterns_of;
 use super::search::{Coarse, Search, iterate};
 use super::weighted_queries::WeightedQueries;
 use super::{grids, proof};
 use crate::error::{Error, Result};
+use crate::optimal::dual_weights::DualWeights;
 use crate::optimal::options::OptimalOptions;
-use crate::optimal::problem_dual::ProblemDual;
 use crate::optimal::proof::Proof;
 use crate::{Certificate, Objective, Participation, Problem, Status};
 
@@ -26,7 +25,7 @@ pub(in crate::optimal) struct WeightedOptimum {
     /// Bounds on the objective.
     pub certificate: Certificate,
     /// The weights that prove the lower bound.
-    pub dual: ProblemDual,
+    pub dual: DualWeights,
     /// The weights that prove both bounds.
     pub proof: Proof,
 }
@@ -53,7 +52,7 @@ pub(in crate::optimal) fn solve(
         return Err(Error::bug("optimal strategy", "patterns that partition the steps", "none"));
     }
     let start = start_of(problem, options)?;
-    let patterns = patterns_of(problem);
+    let patterns = problem.patterns();
     let single = problem.participation == Participation::Single;
     let mut queries = WeightedQueries::of(problem, patterns.concat(), single)?;
     solve_patterns(&mut queries, &patterns, cells, start, options)
@@ -68,7 +67,7 @@ fn start_of(problem: &Problem<'_>, options: &OptimalOptions) -> Result<Option<Co
     let Some(workload) = grids::halved(problem) else { return Ok(None) };
     let coarse = Problem { workload: &workload, ..*problem };
     let start = start_of(&coarse, options)?;
-    let patterns = patterns_of(&coarse);
+    let patterns = coarse.patterns();
     let mut queries = WeightedQueries::of(&coarse, patterns.concat(), false)?;
     let options = OptimalOptions { tolerance: options.tolerance.max(COARSE_TOLERANCE), ..*options };
     let size = patterns.first().map_or(1, Vec::len);
@@ -87,11 +86,11 @@ fn start_of(problem: &Problem<'_>, options: &OptimalOptions) -> Result<Option<Co
 pub(crate) fn lower_bound_of_epochs(
     problem: &Problem<'_>,
     options: &OptimalOptions,
-) -> Result<(f64, ProblemDual, Proof)> {
+) -> Result<(f64, DualWeights, Proof)> {
     let Participation::MinSeparation { .. } = problem.participation else {
         return Err(Error::bug("bound of epochs", "min-separation", "another participation"));
     };
-    let (cells, patterns) = (problem.workload.cells(), patterns_of(problem));
+    let (cells, patterns) = (problem.workload.cells(), problem.patterns());
     let mut queries = WeightedQueries::of(problem, patterns.concat(), false)?;
     let optimum = solve_patterns(&mut queries, &patterns, cells, None, options)?;
     Ok((optimum.certificate.lower_bound, optimum.dual, optimum.proof))
@@ -148,7 +147,7 @@ fn solve_patterns(
         iterations,
         status,
     };
-    let dual = ProblemDual { query_weights, step_weights: in_order(&step_weights) };
+    let dual = DualWeights::Dense { queries: query_weights, steps: in_order(&step_weights) };
     Ok(WeightedOptimum { gram: in_order(&upper.gram), certificate, dual, proof })
 }
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::patterns::patterns_of;
 use super::point::WeightedPoint;
 use super::step_weights::StepWeights;
 use super::weighted_queries::WeightedQueries;
@@ -66,7 +65,7 @@ struct Evaluation<'a> {
 
 impl<'a> Evaluation<'a> {
     fn of(problem: &Problem<'a>) -> Result<Self> {
-        let patterns = patterns_of(problem);
+        let patterns = problem.patterns();
         // Weights of a proof may be any, also without the symmetry that the search keeps.
         let queries = WeightedQueries::of(problem, patterns.concat(), false)?;
         let size = patterns.first().map_or(1, Vec::len);

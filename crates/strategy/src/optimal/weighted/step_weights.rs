@@ -118,7 +118,7 @@ impl StepWeights {
 
     /// Returns `M_π⁻¹` of a pattern.
     pub fn inverse_block(&self, pattern: usize) -> Array2<f64> {
-        linalg::gram_of(inverse_of_lower(&self.factors[pattern]).view())
+        linalg::gram_of(linalg::inverse_of_lower(self.factors[pattern].view()).view())
     }
 
     /// Returns `(ln det M)/n`.
@@ -145,7 +145,8 @@ impl StepWeights {
 
     /// Returns `L^(−ᵀ) A L^(−1)`.
     pub fn inverse_congruent(&self, a: &Array2<f64>) -> Array2<f64> {
-        let inverse = |factor: &Array2<f64>| inverse_of_lower(factor).reversed_axes();
+        let inverse =
+            |factor: &Array2<f64>| linalg::inverse_of_lower(factor.view()).reversed_axes();
         let half = self.by_blocks(a, inverse);
         self.by_blocks(&half.reversed_axes(), inverse)
     }
@@ -205,18 +206,4 @@ fn map_eigenvalues(a: ArrayView2<'_, f64>, f: impl Fn(f64) -> f64) -> Result<Arr
         column *= f(value);
     }
     Ok(linalg::matmul(scaled.view(), eigen.vectors.t()))
-}
-
-/// Returns the inverse of a lower triangular matrix.
-fn inverse_of_lower(factor: &Array2<f64>) -> Array2<f64> {
-    let n = factor.nrows();
-    let mut inverse = Array2::zeros((n, n));
-    for column in 0..n {
-        for i in column..n {
-            let sum: f64 = (column..i).map(|j| factor[[i, j]] * inverse[[j, column]]).sum();
-            let right = if i == column { 1.0 } else { 0.0 };
-            inverse[[i, column]] = (right - sum) / factor[[i, i]];
-        }
-    }
-    inverse
 }

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::Status;
-use crate::participation::epochs;
 use crate::workload::{Training, Workload};
 use crate::{
     Certificate, Objective, Optimal, OptimalOptions, Participation, Problem, Request,
@@ -16,7 +15,7 @@ fn optimum(workload: &str, request: &str, tolerance: f64) -> (Certificate, f64) 
     let request = Request::parse(request).unwrap();
     let problem = request.problem(&workload);
     let optimal = Optimal::new(OptimalOptions { tolerance, max_iterations: 500 }).unwrap();
-    let (selection, dual) = optimal.select_problem(&problem).unwrap();
+    let (selection, dual) = optimal.solve_dense(&problem).unwrap();
     let certificate = selection.certificate.unwrap();
     assert_eq!(certificate.status, Status::Converged, "{certificate:?}");
     // The error and the bound do not depend on the solver.
@@ -163,7 +162,7 @@ fn strategies_for_epochs_have_orthogonal_columns() {
             let selection = request.select(&workload).unwrap();
             let gram = selection.strategy.factors()[0].gram().unwrap();
             let mut largest = 0.0f64;
-            for pattern in epochs(12, 3) {
+            for pattern in Participation::Epochs(3).partition(12) {
                 for &s in &pattern {
                     for &t in &pattern {
                         assert!(s == t || gram[[s, t]] == 0.0, "{text}: {}", gram[[s, t]]);

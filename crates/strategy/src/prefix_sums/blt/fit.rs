@@ -3,9 +3,10 @@
 use std::f64::consts::PI;
 
 use super::super::toeplitz::sum_of_columns;
-use crate::error::Result;
+use crate::Problem;
+use crate::error::{Error, Result};
 use crate::prefix_sums::factorisation::separation_and_count;
-use crate::{Problem, QuasiNewton, SmoothFunction};
+use matmech_linalg::{QuasiNewton, SmoothFunction};
 
 /// Smallest rates of the starts, times the separation.
 const SLOWEST: [f64; 3] = [0.3, 1.5, 6.0];
@@ -110,6 +111,8 @@ fn solved(x: &[f64], r: impl Iterator<Item = f64>) -> Vec<f64> {
 }
 
 impl SmoothFunction for LogError {
+    type Error = Error;
+
     /// `ln S + ln E` with the squared sensitivity `S = Σ_t (Σ_g c_{t−gb})²` and
     /// `E = Σ_i weight_i s_i²`. With `r_i = ∂E/∂(C⁻¹)_i` the derivative by c is `−C⁻ᵀC⁻ᵀr`.
     fn evaluate(&self, x: &[f64]) -> Result<(f64, Vec<f64>)> {

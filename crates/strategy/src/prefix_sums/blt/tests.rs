@@ -1,6 +1,6 @@
 //! Tests against finite differences, random search and dense algebra.
 
-use crate::{Problem, StrategySelector};
+use crate::{Problem, Request, StrategySelector};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
@@ -8,7 +8,7 @@ use super::fit::{LogError, exponentials};
 use super::*;
 use crate::prefix_sums::toeplitz::{error, series_inverse};
 use crate::workload::Workload;
-use crate::{Request, SmoothFunction};
+use matmech_linalg::SmoothFunction;
 
 fn problem<'a>(workload: &'a Workload, objective: &str, participation: &str) -> Problem<'a> {
     let (objective, participation) = (objective.parse().unwrap(), participation.parse().unwrap());

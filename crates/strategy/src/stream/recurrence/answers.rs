@@ -51,6 +51,18 @@ pub(super) struct Answers<'a> {
     covariances: Vec<Array2<f64>>,
 }
 
+/// Derivatives by the quantities of one step.
+struct StepDerivatives {
+    /// By A_t.
+    by_transition: Array2<f64>,
+    /// By g_t.
+    by_input: Array1<f64>,
+    /// By v_t.
+    by_correlated: Array1<f64>,
+    /// By T_ii.
+    by_variance: f64,
+}
+
 impl<'a> Answers<'a> {
     /// Computes all covariances, with the scale r of the patterns and the blocks of T.
     pub fn new(
@@ -118,43 +130,64 @@ impl<'a> Answers<'a> {
     ) -> (Blocks, Vec<f64>) {
         let (n, b, buffers) = (self.form.steps(), self.workload.period, self.form.rates.len());
         let mut by_noise = Blocks::zeros(self.workload.count, b);
-        let mut by_transitions = Vec::with_capacity(n);
-        let mut by_inputs = Vec::with_capacity(n);
-        let mut by_correlated = Vec::with_capacity(n);
+        let mut steps = Vec::with_capacity(n);
         // The derivative by Σ_{t+1}.
         let mut adjoint = Array2::<f64>::zeros((buffers + 1, buffers + 1));
         for t in (0..n).rev() {
-            let (c, i) = (t % b, t / b);
             adjoint[[buffers, buffers]] += weights[t];
-            let (transition, input) = (&self.transitions[t], &self.inputs[t]);
-            let image = adjoint.dot(transition);
-            let along = adjoint.dot(input);
-            let mut by_transition = image.dot(&self.covariances[t]) * 2.0;
-            add_outer(&mut by_transition, 2.0, &along, &self.correlated[t]);
-            let mut by_input = image.dot(&self.correlated[t]) * 2.0;
-            by_input.scaled_add(2.0 * self.noise.row(c, i)[i], &along);
-            let correlated = transition.t().dot(&along) * 2.0;
-            let row = by_noise.row_mut(c, i);
-            row[i] = input.dot(&along);
-            for (x, effect) in row.iter_mut().zip(&self.effects[t]) {
-                *x = 0.5 * correlated.dot(effect);
-            }
-            (0..i).for_each(|h| by_noise.row_mut(c, h)[i] = by_noise.row(c, i)[h]);
-            adjoint = transition.t().dot(&image);
-            by_transitions.push(by_transition);
-            by_inputs.push(by_input);
-            by_correlated.push(correlated);
+            let (step, by_covariance) = self.derivatives_of_step(t, &adjoint);
+            self.set_gradient_of_noise(t, &step, &mut by_noise);
+            adjoint = by_covariance;
+            steps.push(step);
         }
-        by_transitions.reverse();
-        by_inputs.reverse();
-        by_correlated.reverse();
+        steps.reverse();
         if self.workload.count > 1 {
-            self.add_gradient_of_effects(&by_correlated, &mut by_transitions, &mut by_inputs);
+            self.add_gradient_of_effects(&mut steps);
         }
-        let by_scale = (0..n)
-            .map(|t| self.add_gradient_of_step(t, &by_transitions[t], &by_inputs[t], gradient))
-            .collect();
-        (by_noise, by_scale)
+        let by_scale = steps.iter().enumerate();
+        let by_scale = by_scale.map(|(t, step)| self.add_gradient_of_step(t, step, gradient));
+        (by_noise, by_scale.collect())
+    }
+
+    /// Returns the derivatives of a step, and that by Σ_t, with the derivative Λ by Σ_{t+1}:
+    ///
+    /// ```text
+    /// ∂A_t = 2 Λ A_t Σ_t + 2 Λ g_t v_tᵀ      ∂v_t = 2 A_tᵀ Λ g_t
+    /// ∂g_t = 2 Λ A_t v_t + 2 T_ii Λ g_t      ∂Σ_t = A_tᵀ Λ A_t
+    /// ```
+    fn derivatives_of_step(
+        &self,
+        t: usize,
+        adjoint: &Array2<f64>,
+    ) -> (StepDerivatives, Array2<f64>) {
+        let (c, i) = (t % self.workload.period, t / self.workload.period);
+        let (transition, input) = (&self.transitions[t], &self.inputs[t]);
+        let image = adjoint.dot(transition);
+        let along = adjoint.dot(input);
+        let mut by_transition = image.dot(&self.covariances[t]) * 2.0;
+        add_outer(&mut by_transition, 2.0, &along, &self.correlated[t]);
+        let mut by_input = image.dot(&self.correlated[t]) * 2.0;
+        by_input.scaled_add(2.0 * self.noise.row(c, i)[i], &along);
+        let by_correlated = transition.t().dot(&along) * 2.0;
+        let step = StepDerivatives {
+            by_transition,
+            by_input,
+            by_correlated,
+            by_variance: input.dot(&along),
+        };
+        (step, transition.t().dot(&image))
+    }
+
+    /// Sets the derivatives by row and column i of T: `g_tᵀ Λ g_t` by T_ii, and `∂v_t·z_th / 2` by
+    /// T_ih and T_hi for h < i.
+    fn set_gradient_of_noise(&self, t: usize, step: &StepDerivatives, by_noise: &mut Blocks) {
+        let (c, i) = (t % self.workload.period, t / self.workload.period);
+        let row = by_noise.row_mut(c, i);
+        row[i] = step.by_variance;
+        for (x, effect) in row.iter_mut().zip(&self.effects[t]) {
+            *x = 0.5 * step.by_correlated.dot(effect);
+        }
+        (0..i).for_each(|h| by_noise.row_mut(c, h)[i] = by_noise.row(c, i)[h]);
     }
 
     /// Returns y_th and R_t y_th.
@@ -196,19 +229,14 @@ impl<'a> Answers<'a> {
     }
 
     /// Passes the derivatives by v on to A and g.
-    fn add_gradient_of_effects(
-        &self,
-        by_correlated: &[Array1<f64>],
-        by_transitions: &mut [Array2<f64>],
-        by_inputs: &mut [Array1<f64>],
-    ) {
+    fn add_gradient_of_effects(&self, steps: &mut [StepDerivatives]) {
         let (n, b, order) = (self.form.steps(), self.workload.period, self.decays.len() + 1);
         let zeros = || vec![Array2::<f64>::zeros((order, order)); n + 1];
         let (mut by_before, mut by_after) = (zeros(), zeros());
         let mut by_effects: Vec<Vec<Array1<f64>>> = (0..n)
             .map(|t| {
                 let couplings = &self.noise.row(t % b, t / b)[..t / b];
-                couplings.iter().map(|weight| &by_correlated[t] * *weight).collect()
+                couplings.iter().map(|weight| &steps[t].by_correlated * *weight).collect()
             })
             .collect();
         for t in (b..n).rev() {
@@ -222,24 +250,24 @@ impl<'a> Answers<'a> {
                     by_image = self.after[earlier + 1].t().dot(&by_image);
                 }
                 match self.effects[earlier].get(h) {
-                    None => by_inputs[earlier] += &by_image,
+                    None => steps[earlier].by_input += &by_image,
                     Some(effect) => {
-                        add_outer(&mut by_transitions[earlier], 1.0, &by_image, effect);
+                        add_outer(&mut steps[earlier].by_transition, 1.0, &by_image, effect);
                         by_effects[earlier][h] += &self.transitions[earlier].t().dot(&by_image);
                     }
                 }
             }
         }
         for t in (1..n).rev().filter(|&t| !self.is_first(t)) {
-            by_transitions[t - 1] += &by_before[t].dot(&self.before[t - 1].t());
+            steps[t - 1].by_transition += &by_before[t].dot(&self.before[t - 1].t());
             let passed = self.transitions[t - 1].t().dot(&by_before[t]);
             by_before[t - 1] += &passed;
         }
         for t in 0..n {
             if self.is_first(t + 1) {
-                by_transitions[t] += &by_after[t];
+                steps[t].by_transition += &by_after[t];
             } else {
-                by_transitions[t] += &self.after[t + 1].t().dot(&by_after[t]);
+                steps[t].by_transition += &self.after[t + 1].t().dot(&by_after[t]);
                 let passed = by_after[t].dot(&self.transitions[t].t());
                 by_after[t + 1] += &passed;
             }
@@ -272,8 +300,7 @@ impl<'a> Answers<'a> {
     fn add_gradient_of_step(
         &self,
         t: usize,
-        by_transition: &Array2<f64>,
-        by_input: &Array1<f64>,
+        StepDerivatives { by_transition, by_input, .. }: &StepDerivatives,
         gradient: &mut Semiseparable,
     ) -> f64 {
         let buffers = self.decays.len();

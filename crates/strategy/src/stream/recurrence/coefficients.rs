@@ -2,7 +2,7 @@
 
 use ndarray::Array2;
 
-use super::gains::factors_and_gains;
+use super::errors::factors_and_gains;
 use super::semiseparable::{Semiseparable, add, dot};
 use crate::error::{Error, Result};
 use crate::participation::pattern_sensitivity;

@@ -2,6 +2,9 @@
 
 use std::cell::RefCell;
 
+use crate::error::{Error, Result};
+use crate::workload::Workload;
+
 /// The workload `y_t = ρ_t y_{t−1} + a_t x_t`, for the patterns of k epochs of b steps.
 #[derive(Debug)]
 pub(super) struct Errors {
@@ -23,5 +26,24 @@ impl Errors {
         let unknowns = count * (count - 1) / 2 * period;
         let last = RefCell::new((vec![0.0; unknowns], vec![0.0; unknowns]));
         Errors { count, period, factors, gains, last }
+    }
+}
+
+/// Returns ρ and a of a workload `y_t = ρ_t y_{t−1} + a_t x_t`.
+///
+/// # Errors
+/// The workload has other queries.
+pub(super) fn factors_and_gains(workload: &Workload) -> Result<(Vec<f64>, Vec<f64>)> {
+    match workload.recurrence().filter(|recurrence| recurrence.answers_queries()) {
+        Some(recurrence) => {
+            let roots = |squares: &[f64]| squares.iter().map(|x| x.sqrt()).collect();
+            Ok((roots(recurrence.squared_factors()), roots(recurrence.squared_gains())))
+        }
+        None => Err(Error::bad_input(
+            "streaming recurrence",
+            "prefix sums over one attribute, with or without decay or learning rates",
+            format!("the workload `{}`", workload.name()),
+            "use e.g. prefix:1024",
+        )),
     }
 }

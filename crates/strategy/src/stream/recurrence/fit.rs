@@ -4,14 +4,14 @@ use ndarray::Array2;
 
 use super::coefficients::{Certified, NoiseRecurrence};
 use super::columns::Columns;
-use super::errors::Errors;
-use super::gains::factors_and_gains;
+use super::errors::{Errors, factors_and_gains};
 use super::knots::Knots;
 use super::objective::{Goal, unit_factor};
 use super::patterns::Blocks;
 use crate::error::{Error, Result};
 use crate::progress::goes_on;
-use crate::{Objective, Participation, Problem, QuasiNewton, SmoothFunction, Status};
+use crate::{Objective, Participation, Problem, Status};
+use matmech_linalg::{QuasiNewton, SmoothFunction};
 
 /// Maximum number of steps: four matrices of 128 MiB.
 const MAX_STEPS: usize = 4096;
@@ -196,6 +196,8 @@ struct Loss<'a> {
 }
 
 impl SmoothFunction for Loss<'_> {
+    type Error = Error;
+
     // The coefficients of neighbouring knots are strongly coupled. A step costs O(1000) numbers per
     // variable, less than an evaluation.
     const MEMORY: usize = 300;

@@ -25,7 +25,6 @@ mod coefficients;
 mod columns;
 mod errors;
 mod fit;
-mod gains;
 mod gmres;
 mod knots;
 mod objective;

@@ -12,7 +12,7 @@ use super::knots::Knots;
 use super::objective::Goal;
 use super::patterns::Blocks;
 use super::*;
-use crate::participation::{self, epochs};
+use crate::participation;
 use crate::workload::Workload;
 use crate::{Objective, Optimal, Participation, Problem, StrategySelector};
 use matmech_linalg as linalg;
@@ -152,7 +152,7 @@ fn contributions_do_not_exceed_the_squared_sensitivity() {
         let gram = c.t().dot(&c);
         let certified = recurrence.squared_sensitivity().unwrap();
         let mut largest = 0.0f64;
-        for pattern in epochs(recurrence.steps(), recurrence.epochs()) {
+        for pattern in Participation::Epochs(recurrence.epochs()).partition(recurrence.steps()) {
             let block = gram.select(Axis(0), &pattern).select(Axis(1), &pattern);
             let k = pattern.len();
             let mut u = Array2::from_shape_simple_fn((k, k), || rng.random_range(-1.0f64..1.0));
@@ -325,7 +325,7 @@ fn fits_are_deterministic_and_their_columns_orthogonal() {
     assert_eq!(first.recurrence, fitted("prefix:32", Objective::Max, 4, 2).recurrence);
     let c = strategy(&first.recurrence);
     let gram = c.t().dot(&c);
-    for pattern in epochs(32, 4) {
+    for pattern in Participation::Epochs(4).partition(32) {
         for &s in &pattern {
             for &t in pattern.iter().filter(|&&t| t != s) {
                 assert!(gram[[s, t]].abs() < 1e-10, "{s} {t} {}", gram[[s, t]]);

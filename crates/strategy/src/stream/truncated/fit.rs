@@ -11,12 +11,12 @@ use ndarray::{Array2, ArrayView1, ArrayView2};
 
 use super::Truncated;
 use crate::error::{Error, Result};
-use crate::optimal::{BandedFactor, Metric};
+use crate::optimal::BandedFactor;
 use crate::progress::goes_on;
 use crate::stream::coefficients::Coefficients;
 use crate::stream::fitted::Fitted;
-use crate::{Problem, QuasiNewton, SmoothFunction, Status};
-use matmech_linalg::SpdFactor;
+use crate::{Problem, Status};
+use matmech_linalg::{Metric, QuasiNewton, SmoothFunction, SpdFactor};
 
 /// Maximum number of steps of a workload.
 const MAX_STEPS: usize = 2048;
@@ -177,6 +177,8 @@ impl Exponentials {
 }
 
 impl SmoothFunction for Exponentials {
+    type Error = Error;
+
     fn evaluate(&self, x: &[f64]) -> Result<(f64, Vec<f64>)> {
         let (value, by_entries) = self.band.evaluate(&self.entries(x))?;
         let (rates, output, input) = self.parts(x);
@@ -206,7 +208,7 @@ impl SmoothFunction for Exponentials {
     /// The second derivative is approximated by blocks of `JᵀDJ`, J the derivatives of the entries
     /// and D the inverse of the metric of [`BandedFactor`], whose part for the multipliers is used
     /// as it is.
-    fn metric(&self, x: &[f64], free: &[bool]) -> Option<Metric> {
+    fn metric(&self, x: &[f64], free: &[bool]) -> Option<Metric<Error>> {
         let entries = self.entries(x);
         let mut free_of_band = vec![true; self.band.entries()];
         free_of_band.extend(&free[self.free()..]);

@@ -1,0 +1,197 @@
+//! Numbers in the text of pages.
+
+use std::path::Path;
+
+use super::statement::{Holds, Statement, Values, ensure, of, page, says, table};
+use crate::columns;
+
+/// The statements on pages.
+pub(super) const NUMBERS: [Statement; 5] = [
+    Statement {
+        says: "docs/reference-measures.md has the errors of Table 4",
+        files: &["docs/reference-measures.md", "results/beyond/table4.csv"],
+        check: reference_measures,
+    },
+    Statement {
+        says: "docs/simulating.md compares both reconstructions",
+        files: &["docs/simulating.md", "results/beyond/independence.csv"],
+        check: reconstructions,
+    },
+    Statement {
+        says: "README.md has the excess of streaming noise",
+        files: &["README.md", "results/beyond/streams.csv"],
+        check: streaming_noise,
+    },
+    Statement {
+        says: "README.md has whole tables of results",
+        files: &["README.md", "results/verdicts.csv"],
+        check: tables_of_readme,
+    },
+    Statement {
+        says: "docs/deviations.md has the numbers of the results",
+        files: &["docs/deviations.md", "results/s2/alternative.csv"],
+        check: deviations,
+    },
+];
+
+/// Checks the table on affine queries and absolute differences: the errors, and their ratios to the
+/// bounds in the table, which a test of the command computes.
+fn reference_measures(root: &Path) -> Holds {
+    let page = page(root, "docs/reference-measures.md")?;
+    let results = Values::errors(root, "beyond/table4")?;
+    let lines = page.lines().skip_while(|line| !line.contains("absolute differences: anova"));
+    let mut rows = 0;
+    for row in lines.skip(2).take_while(|line| line.starts_with('|')) {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let name = cells.first().copied().unwrap_or_default();
+        for (family, column) in [("affine", 1), ("abs", 4)] {
+            let anova = results.value(&[name, "40", family], "anova")?;
+            let [error, bound, ratio] = [column, column + 1, column + 2]
+                .map(|column| cells.get(column).copied().unwrap_or_default());
+            let number: f64 = bound.parse().map_err(|_| format!("{row}: {bound}"))?;
+            let expected = [format!("{anova:.4}"), format!("{:.3}", anova / number)];
+            ensure([error, ratio] == expected, || format!("{row}: expected {expected:?}"))?;
+        }
+        rows += 1;
+    }
+    ensure(rows == 5, || format!("{rows} instead of 5 rows"))
+}
+
+/// Checks on which tables and budgets independence has the lower error, and the largest ratio.
+///
+/// Lower means lower by more than two standard errors of the difference.
+fn reconstructions(root: &Path) -> Holds {
+    let means = Values::read(root, "beyond/independence", &["mean_l1"])?;
+    let errors = Values::read(root, "beyond/independence", &["mean_l1_se"])?;
+    let (mut lower, mut higher, mut largest) = (0, Vec::new(), (0.0, 0.0, 0.0));
+    for (key, methods) in means.iter() {
+        let [dataset, data, epsilon, ..] = key.as_slice() else { continue };
+        if data != "real" {
+            continue;
+        }
+        let independent = "aim-grem(reconstruction=independence)";
+        let (additive, independence) = (of(methods, "aim-grem")?, of(methods, independent)?);
+        let error = errors.value(key, "aim-grem")?.hypot(errors.value(key, independent)?);
+        let distance = (additive - independence) / error;
+        if distance > 2.0 {
+            lower += 1;
+        } else {
+            higher.push((dataset.as_str(), epsilon.as_str(), distance < -2.0));
+        }
+        if additive / independence > largest.0 {
+            largest = (additive / independence, independence, additive);
+        }
+    }
+    higher.sort_unstable();
+    let expected = [("nltcs", "1", true), ("nltcs", "10", true), ("titanic", "0.1", false)];
+    ensure(lower == 9 && higher == expected, || format!("{lower} lower, others: {higher:?}"))?;
+    let (ratio, independence, additive) = largest;
+    let text = format!(
+        "by up to a factor of {ratio:.1} (Adult at ε = 0.1: {independence:.3} instead of \
+         {additive:.3})"
+    );
+    says(root, "docs/simulating.md", &text)
+}
+
+/// Checks the sentence on noise for training.
+fn streaming_noise(root: &Path) -> Holds {
+    let errors = Values::read(root, "beyond/streams", &["error"])?;
+    let buffers = Values::read(root, "beyond/streams", &["buffers"])?;
+    let fixed = errors.cell(&["prefix:1024", "mean", "epochs:4"])?;
+    let separated_key = ["prefix:512", "mean", "min-sep:128,4"];
+    let separated = errors.cell(&separated_key)?;
+    let bound = errors.value(&["prefix:512", "mean", "epochs:4"], "optimal")?;
+    let excess = |methods, method: &str, optimum: f64| {
+        Ok::<f64, String>(100.0 * (of(methods, method)? / optimum - 1.0))
+    };
+    let optimum = of(fixed, "optimal")?;
+    let best_blt = |methods, optimum: f64| {
+        (2..=5).try_fold(f64::INFINITY, |best: f64, n| {
+            Ok::<f64, String>(best.min(excess(methods, &format!("blt(buffers={n})"), optimum)?))
+        })
+    };
+    let (ours, blt) = (excess(fixed, "recurrence(buffers=4)", optimum)?, best_blt(fixed, optimum)?);
+    let root_excess = |excess: f64| 100.0 * ((1.0 + excess / 100.0).sqrt() - 1.0);
+    let truncated = "truncated(buffers=3)";
+    let text = format!(
+        "four fixed epochs of 1024 steps in all, its squared error is {ours:.2} % above the \
+         certified optimum (RMSE {:.2} %), that of BLT {blt:.1} % (RMSE {:.1} %). BLT's privacy \
+         also holds under min-separation, where our noise, with {} numbers per coordinate, is \
+         {:.1} % above the bound for 512 steps and BLT's {:.1} %:",
+        root_excess(ours),
+        root_excess(blt),
+        buffers.value(&separated_key, truncated)?,
+        excess(separated, truncated, bound)?,
+        best_blt(separated, bound)?,
+    );
+    says(root, "README.md", &text)
+}
+
+/// Checks the lengths of the tables, which results without some rows would shorten.
+fn tables_of_readme(root: &Path) -> Holds {
+    let readme = page(root, "README.md")?;
+    let tables = readme.split("\n-->\n").skip(1).filter_map(|rest| rest.split_once("<!-- end of"));
+    let lines: Vec<usize> = tables.map(|(table, _)| table.lines().count()).collect();
+    ensure(lines == [6, 6, 6], || format!("tables of {lines:?} instead of [6, 6, 6] lines"))
+}
+
+/// A number in the text of a page: its text there, the result table, the columns that select the
+/// row, and the decimals.
+type InText = (&'static str, &'static str, &'static [(&'static str, &'static str)], usize);
+
+/// The numbers of docs/deviations.md that no entry of data/expected/deviations.toml has.
+const IN_DEVIATIONS: [InText; 21] = [
+    ("1.0078", "s2/alternative", &[("workload", "cdf:128"), ("method", "wavelet")], 4),
+    ("1.0134", "s2/alternative", &[("workload", "cdf:128"), ("method", "hierarchical")], 4),
+    ("1.0015", "s2/alternative", &[("workload", "cdf:256"), ("method", "wavelet")], 4),
+    ("1.0071", "s2/alternative", &[("workload", "cdf:256"), ("method", "hierarchical")], 4),
+    ("0.802", "s2/alternative", &[("workload", "cdf:256"), ("method", "svd-bound")], 3),
+    ("0.987", "s2/alternative", &[("workload", "cdf:2048"), ("method", "wavelet")], 3),
+    ("0.992", "s2/alternative", &[("workload", "cdf:2048"), ("method", "hierarchical")], 3),
+    ("0.780", "s2/alternative", &[("workload", "cdf:2048"), ("method", "svd-bound")], 3),
+    ("1.3879", "s2/alternative", &[("workload", PREDICATES), ("method", "fourier")], 4),
+    ("1.94498", "s2/alternative", &[("workload", PREDICATES), ("method", "wavelet")], 5),
+    ("4.65", "s2/alternative", &[("workload", PREDICATES), ("method", "hierarchical")], 2),
+    ("12.961", "s2/alternative", &[("workload", PERMUTED), ("method", "hierarchical")], 3),
+    ("1.2260", "s2/claims", &[("workload", RANGES), ("metric", "smallest_gain")], 4),
+    ("1.6096", "s2/claims", &[("workload", RANGES), ("metric", "largest_gain")], 4),
+    ("2.04", "s2/claims", &[("metric", "largest_over_bound")], 2),
+    ("1.0212", "s2/claims", &[("metric", "smallest_over_bound")], 4),
+    ("3.28", "s1/claims", &[("metric", "exponent_of_n")], 2),
+    ("9.52238", "s4/table2", &[("dataset", "adult"), ("method", "lazy+crp"), EXPECTED], 5),
+    ("0.0018", "s4/table2", &[("dataset", "adult"), ("method", "lazy+crp"), DEVIATION], 4),
+    ("10.17251", "s4/table2", &[("dataset", "adult"), ("method", "lazy+iid"), EXPECTED], 5),
+    ("0.813", "s2/alternative", &[("workload", "cdf:128"), ("method", "svd-bound")], 3),
+];
+
+const PREDICATES: &str = "predicate-sample(queries=100000,p=0.5,seed=1):8x16x16";
+const PERMUTED: &str = "permuted-range:2048";
+const RANGES: &str = "all and random ranges";
+const EXPECTED: (&str, &str) = ("metric", "expected_error");
+const DEVIATION: (&str, &str) = ("metric", "standard_error");
+
+/// The metric of a row that selects none.
+const DEFAULT_METRIC: (&str, &str) = ("metric", "over_eigen");
+
+/// Checks the numbers that no entry of data/expected/deviations.toml has.
+fn deviations(root: &Path) -> Holds {
+    let text = page(root, "docs/deviations.md")?;
+    for (written, name, selected, digits) in IN_DEVIATIONS {
+        let table = table(root, name)?;
+        let mut wanted = selected.to_vec();
+        if !wanted.iter().any(|(column, _)| *column == columns::METRIC) {
+            wanted.push(DEFAULT_METRIC);
+        }
+        let is_wanted =
+            |row: &usize| wanted.iter().all(|(column, value)| table.field(column, *row) == *value);
+        let rows: Vec<usize> = (0..table.len()).filter(is_wanted).collect();
+        let [row] = *rows.as_slice() else {
+            return Err(format!("{} rows of {name} with {wanted:?}", rows.len()));
+        };
+        let value = table.number(columns::VALUE, row).map(|value| format!("{value:.digits$}"));
+        ensure(value.as_deref() == Some(written) && text.contains(written), || {
+            format!("{written} in the text, {value:?} in {name}, {wanted:?}")
+        })?;
+    }
+    Ok(())
+}

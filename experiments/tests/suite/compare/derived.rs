@@ -1,0 +1,56 @@
+//! Tests of derived rows in files.
+
+use std::fs;
+use std::path::Path;
+
+use experiments::config::{Profile, load_all};
+use experiments::derive;
+use experiments::layout::Results;
+use experiments::table::Table;
+
+use crate::compare::root::{COMPARE, Root};
+
+const DERIVE: &str = "[[derive]]\nmetric = \"saved\"\nfrom = \"ratio_to_svdb\"\n\
+    where = { method = \"wavelet\" }\nover = { method = \"query-smasher\" }\n\
+    set = { id = \"a\" }\n";
+
+const DERIVED: &str = "\
+experiment,cell,workload,id,method,metric,value,from,column,formula,partner,seed
+s9/x,s9/x/workload=range:8/method=wavelet,range:8,a,wavelet,saved,0.8403762,ratio_to_svdb,value,\
+row/partner,s9/x/workload=range:8/method=query-smasher,7
+";
+
+#[test]
+fn derived_rows_are_read_from_their_file() {
+    let mut root = Root::new();
+    root.tables = format!("{COMPARE}{DERIVE}");
+    let error = root.input_error();
+    assert!(error.contains("file results/s9/x.derived.csv"), "{error}");
+    assert!(error.contains("run `reproduce compare --profile standard`"), "{error}");
+    let folder = Results::new(root.path(), Profile::Standard);
+    derive::write(folder, &root.config()).unwrap();
+    let written = root.read("results/s9/x.derived.csv");
+    let ratio = (1.529_123_45_f64 / 1.81957).to_string();
+    assert_eq!(written.replace(&ratio, "0.8403762"), DERIVED);
+    assert!(root.compare().findings.is_empty());
+    root.write("data/published/saved.csv", "id,where,quantity,value\na,Sec. 9,saved,0.9\n");
+    root.tables += "[[compare]]\npublished = \"saved.csv\"\njoin = [\"id\"]\n\
+        metric_column = \"quantity\"\n";
+    let report = root.compare();
+    let found = &report.findings[0].found;
+    assert!(found.contains("(results/s9/x.derived.csv, line 2, method wavelet)"), "{found}");
+}
+
+#[test]
+fn committed_derived_rows_are_those_of_the_tables() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let folder = Results::new(root, Profile::Standard);
+    let configs = load_all(root).unwrap();
+    for config in configs.iter().filter(|config| !config.derive.is_empty()) {
+        let file = folder.table(&config.experiment);
+        let table = Table::read(&file, &config.experiment, "none").unwrap();
+        let rows = derive::as_csv(&table, &config.derive, Profile::Standard).unwrap();
+        let committed = fs::read(folder.derived(&config.experiment)).unwrap();
+        assert!(rows == committed, "{}: run `reproduce compare`", config.experiment);
+    }
+}

@@ -1,0 +1,299 @@
+//! The statement of a release: the sections of every release, and where those of a mechanism are.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::decimals::shortest;
+use crate::data::{OutOfDomain, PersonLimit};
+use crate::error::{Error, Result};
+use crate::privacy::{Neighbours, PrivacyUnit, Rho};
+use crate::release::document::{Block, Line, code, strong, text, to_markdown};
+use crate::release::ledger::Reservation;
+use crate::release::report::Fact;
+
+/// What releases do not protect.
+const NOT_PROTECTED: [&str; 6] = [
+    "running time and memory, which depend on the records",
+    "the sizes of files and the location of the data on the disk, from those who can see them",
+    "whether the file of records could be read to its end",
+    "the header line of the file of records, which is public",
+    "the schema and the workload, which must not be made from the records",
+    "people who are in other releases: the costs of all releases about a person add up, and only \
+     those in the same ledger are counted",
+];
+
+/// What a release without a limit per person does not protect either.
+const MORE_RECORDS: &str = "people with more records than the privacy unit allows";
+
+/// The budget of a release, and its rules for reading records.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Terms {
+    /// The reserved ρ.
+    pub rho: Rho,
+    /// The δ for which ε is stated.
+    pub delta: f64,
+    /// The rule for values outside the schema.
+    pub rule: OutOfDomain,
+    /// The maximum records per person, if it is enforced.
+    pub person: Option<PersonLimit>,
+}
+
+/// What the statement of a mechanism has besides what every statement has.
+pub trait Sections {
+    /// Returns ε of the reserved ρ, rounded up.
+    fn epsilon(&self) -> f64;
+
+    /// Returns the most important facts, with those of every release among them.
+    ///
+    /// `budget` is ε, δ and the reserved ρ, as texts.
+    fn facts(&self, budget: [String; 3], of_every_release: Vec<Fact>) -> Vec<Fact>;
+
+    /// Returns the cost, as the end of the sentence of the guarantee.
+    fn cost_in_words(&self, rho_reserved: f64) -> String;
+
+    /// Returns how the answers were made.
+    fn mechanism_in_words(&self) -> Line;
+
+    /// Returns the errors of the answers.
+    fn answers_in_words(&self) -> Line;
+
+    /// Returns the description of what was computed from the answers, if anything was.
+    fn derived_in_words(&self) -> Option<Line>;
+
+    /// Returns the columns of the table of measurements, with whether they are numbers, and its
+    /// rows.
+    fn measurements(&self) -> (Vec<(&'static str, bool)>, Vec<Vec<Line>>);
+}
+
+/// The contents of `statement.json`: what every release states, and the sections of its mechanism.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReleaseStatement<S> {
+    program: String,
+    version: String,
+    /// Name and version of the program that draws the noise.
+    noise_library: [String; 2],
+    unit: PrivacyUnit,
+    unit_in_words: String,
+    rho_reserved: f64,
+    delta: f64,
+    out_of_domain: OutOfDomain,
+    /// The column that identifies persons, and the maximum records per person.
+    person_limit: Option<PersonLimit>,
+    /// Whether the number of records is public: then it is published without noise.
+    number_of_records_is_public: bool,
+    /// The reservation in the ledger.
+    ledger: Option<LedgerLine>,
+    not_protected: Vec<String>,
+    schema: String,
+    workload: String,
+    #[serde(flatten)]
+    pub(in crate::release) sections: S,
+}
+
+/// A line of a ledger.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct LedgerLine {
+    file: String,
+    /// The line number, from 1.
+    line: usize,
+    /// The SHA-256 of the text of the line.
+    sha256: String,
+}
+
+impl<S> ReleaseStatement<S> {
+    /// Returns the statement of a release; `schema` and `workload` are their texts.
+    pub(in crate::release) fn new(
+        unit: PrivacyUnit,
+        terms: Terms,
+        [schema, workload]: [&str; 2],
+        sections: S,
+    ) -> Self {
+        let [name, version] = [env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")];
+        ReleaseStatement {
+            program: name.to_owned(),
+            version: version.to_owned(),
+            noise_library: [name, version].map(str::to_owned),
+            unit,
+            unit_in_words: unit.to_string(),
+            rho_reserved: terms.rho.get(),
+            delta: terms.delta,
+            out_of_domain: terms.rule,
+            not_protected: {
+                let more = terms.person.is_none().then_some(MORE_RECORDS);
+                NOT_PROTECTED.into_iter().chain(more).map(str::to_owned).collect()
+            },
+            person_limit: terms.person,
+            number_of_records_is_public: unit.neighbours == Neighbours::ReplaceOneRecord,
+            ledger: None,
+            schema: schema.to_owned(),
+            workload: workload.to_owned(),
+            sections,
+        }
+    }
+
+    /// Adds the ledger line of the budget's reservation.
+    #[must_use]
+    pub fn reserved(mut self, ledger: &Path, reservation: &Reservation) -> Self {
+        let (file, line) = (ledger.display().to_string(), reservation.line());
+        self.ledger = Some(LedgerLine { file, line, sha256: reservation.hash().to_owned() });
+        self
+    }
+
+    /// Returns the privacy unit.
+    pub fn unit(&self) -> PrivacyUnit {
+        self.unit
+    }
+
+    /// Returns the ρ reserved in the ledger.
+    pub fn rho_reserved(&self) -> f64 {
+        self.rho_reserved
+    }
+
+    /// Returns the text of the workload.
+    pub fn workload(&self) -> &str {
+        &self.workload
+    }
+}
+
+impl<S: Sections + Serialize> ReleaseStatement<S> {
+    /// Returns the stated (ε, δ), with ε rounded up.
+    pub fn epsilon_and_delta(&self) -> (f64, f64) {
+        (self.sections.epsilon(), self.delta)
+    }
+
+    /// Returns the most important facts for a report.
+    pub(in crate::release) fn facts(&self) -> Vec<Fact> {
+        let mut facts = vec![Fact::new("Neighbouring tables", self.unit_in_words.clone())];
+        if let Some(LedgerLine { file, line, .. }) = &self.ledger {
+            facts.push(Fact::new("Ledger", [text(format!("line {line} of ")), code(file)]));
+        }
+        let budget = [self.sections.epsilon(), self.delta, self.rho_reserved].map(shortest);
+        self.sections.facts(budget, facts)
+    }
+
+    /// Returns the statement as JSON.
+    ///
+    /// # Errors
+    /// None for a valid statement.
+    pub fn to_json(&self) -> Result<String> {
+        serde_json::to_string_pretty(self).map_err(|e| Error::bug("statement", "a text", e))
+    }
+
+    /// Returns the statement as Markdown.
+    pub fn to_markdown(&self) -> String {
+        to_markdown(&self.blocks())
+    }
+
+    /// Returns the statement as a document.
+    pub fn blocks(&self) -> Vec<Block> {
+        let lines = [
+            self.made_by(),
+            self.guarantee(),
+            self.sections.mechanism_in_words(),
+            self.sections.answers_in_words(),
+            self.records_in_words(),
+        ];
+        let not_protected = self.not_protected.iter().map(|what| what.as_str().into()).collect();
+        let (columns, rows) = self.sections.measurements();
+        let columns = columns.into_iter().map(|(name, is_number)| (name.to_owned(), is_number));
+        let file = |text: &str| Block::Code { language: "toml", text: text.to_owned() };
+        let mut blocks = vec![Block::Title("Statement of a private release".into())];
+        blocks.extend(
+            lines.into_iter().chain(self.sections.derived_in_words()).map(Block::Paragraph),
+        );
+        blocks.extend([
+            Block::Paragraph([strong("Not protected:")].into()),
+            Block::List(not_protected),
+            Block::Table { columns: columns.collect(), rows },
+            Block::Heading("Schema".into()),
+            file(&self.schema),
+            Block::Heading("Workload".into()),
+            file(&self.workload),
+        ]);
+        blocks
+    }
+
+    /// Returns which program made the release, and where its budget was reserved.
+    fn made_by(&self) -> Line {
+        let mut made: Line = format!("Made by {} {}.", self.program, self.version).into();
+        if let Some(LedgerLine { file, line, sha256 }) = &self.ledger {
+            made.extend([
+                text(format!(" The budget was reserved in line {line} of the ledger ")),
+                code(file),
+                text(format!(" (SHA-256 of the line: {sha256}).")),
+            ]);
+        }
+        made
+    }
+
+    /// Returns (ε, δ), who is protected, between which tables, and the cost.
+    fn guarantee(&self) -> Line {
+        let (epsilon, delta) = (shortest(self.sections.epsilon()), shortest(self.delta));
+        let mut line: Line = [
+            strong("Guarantee."),
+            text(" "),
+            text(format!("({epsilon}, {delta})-differential privacy for ")),
+        ]
+        .into();
+        match &self.person_limit {
+            None => {
+                line.extend([text(format!("everybody with at most {} record(s)", self.unit.rows))]);
+            }
+            Some(PersonLimit { column, .. }) => line.extend([
+                text("everybody, with all records that have the same value of "),
+                code(column),
+            ]),
+        }
+        let neighbours = match self.unit.neighbours {
+            Neighbours::AddOrRemoveOneRecord => "whether or not these records are in the table",
+            Neighbours::ReplaceOneRecord => {
+                "whatever the values of these records are; the number of records is public and \
+                 published without noise"
+            }
+            Neighbours::ReplaceAddOrRemoveOneRecord => {
+                "whatever the values of these records are, inside or outside the schema, and \
+                 whether or not they are in the table"
+            }
+        };
+        let cost = self.sections.cost_in_words(self.rho_reserved);
+        line.extend([text(format!(", {neighbours}")), text(format!(": {cost}."))]);
+        line
+    }
+
+    /// Returns how records are handled.
+    fn records_in_words(&self) -> Line {
+        let mut line: Line = [
+            strong("Records."),
+            text(
+                " A value outside the schema is treated as the value that the schema declares for \
+                  others (",
+            ),
+            code("other"),
+            text("); if it declares none, the record is dropped."),
+        ]
+        .into();
+        if self.out_of_domain == OutOfDomain::Clamp {
+            line.extend([text(
+                " A number outside the range of a numeric attribute is moved to its nearest cell.",
+            )]);
+        }
+        if let Some(PersonLimit { column, rows }) = &self.person_limit {
+            line.extend([
+                text(" Of the records with the same value of "),
+                code(column),
+                text(format!(
+                    ", the first {rows} of the table were kept, and records without a \
+                              value of "
+                )),
+                code(column),
+                text(" were dropped."),
+            ]);
+        }
+        line.extend([text(
+            " Only the noisy integers were computed from the records; every other output is \
+             computed from them or without the records.",
+        )]);
+        line
+    }
+}
