@@ -49,12 +49,12 @@ impl Optimal {
     /// Compares a strategy with the optimum of a problem.
     ///
     /// O(cells³) per iteration, for the largest factor if the problem is the default one; otherwise
-    /// with the limits of [`Optimal::solve`](StrategySelector::solve) without structure.
+    /// with the limits of [`Optimal::solve`](crate::StrategySelector::solve) without structure.
     ///
     /// # Errors
     /// The strategy has other cells than the workload, cannot answer a query
     /// ([`Error::UnansweredQuery`] names it), or is so ill-conditioned that its error cannot be
-    /// computed; the workload is zero; or as [`Optimal::solve`](StrategySelector::solve).
+    /// computed; the workload is zero; or as [`Optimal::solve`](crate::StrategySelector::solve).
     pub fn assess(&self, strategy: &Strategy, problem: &Problem<'_>) -> Result<Assessment> {
         let workload = problem.workload;
         let error =

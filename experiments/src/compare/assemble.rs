@@ -150,7 +150,10 @@ impl Judge<'_> {
         let table = if self.lacks_data {
             let path = Results::new(root, self.profile).table(&self.config.experiment);
             let keys = self.kind.key_columns().iter().copied();
+            let set = self.config.derive.iter().flat_map(|derive| derive.set.keys());
+            let set: BTreeSet<&str> = set.map(String::as_str).collect();
             let columns = columns::BEFORE_KEYS.into_iter().chain(keys).chain(columns::AFTER_KEYS);
+            let columns = columns.chain(set).chain(columns::OF_DERIVED);
             Table::without_rows(&shown(root, &path), columns)?
         } else {
             derive::read(Results::new(root, self.profile), self.config)?

@@ -64,62 +64,81 @@ const COMMON: [&str; 9] = [
 ];
 
 /// A kind of comparison.
-///
-/// `reference` is a file in `data/expected`, `published` one in `data/published` with values
-/// printed in a paper. `not_comparable` has metrics that cannot be compared, with the reason, such
-/// as timing on other hardware. `deviations` has ids, with the reason in one sentence why a ratio
-/// or exponent deviates, which `docs/deviations.md` explains; our value is not stated, as it
-/// depends on the machine.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "the keys are described above and at their kinds")]
 pub enum Rule {
     /// Independently computed values, all of which must be reproduced.
-    Reference { reference: String },
+    Reference {
+        /// File in `data/expected`.
+        reference: String,
+    },
     /// Printed digits.
-    ///
-    /// `recalled`: the supplied text of the paper lacks them. `rounded`: the decimals to which the
-    /// paper rounded in turn, ending with the printed decimals, such as `[3, 2]`; empty if it
-    /// rounded once. `improvable`: methods, in our spelling, whose lower certified error counts as
-    /// *improved*; others must be reproduced as published. `without_result`: why no run computes
-    /// the values, which are then *not comparable*.
     Digits {
+        /// File in `data/published`.
         published: String,
+        /// Whether the supplied text of the paper lacks the values.
         #[serde(default)]
         recalled: bool,
+        /// Decimals to which the paper rounded in turn, ending with the printed decimals, such as
+        /// `[3, 2]`; empty if it rounded once.
         #[serde(default)]
         rounded: Vec<usize>,
+        /// Methods, in our spelling, whose lower certified error counts as *improved*; others must
+        /// be reproduced as published.
         #[serde(default)]
         improvable: Vec<String>,
+        /// Metrics that cannot be compared, with the reason, such as timing on other hardware.
         #[serde(default)]
         not_comparable: BTreeMap<String, String>,
+        /// Why no run computes the values, which are then *not comparable*.
         without_result: Option<String>,
     },
     /// Ratios of times or memory, which are reproduced within a factor.
     Ratios {
+        /// File in `data/published`.
         published: String,
+        /// The factor.
         within_factor: f64,
+        /// Ids, with the reason in one sentence why a ratio deviates, which `docs/deviations.md`
+        /// explains; our value is not stated, as it depends on the machine.
         #[serde(default)]
         deviations: BTreeMap<String, String>,
+        /// Metrics that cannot be compared, with the reason.
         #[serde(default)]
         not_comparable: BTreeMap<String, String>,
     },
     /// Exponents of growth, which are reproduced within a distance.
     Exponents {
+        /// File in `data/published`.
         published: String,
+        /// The distance.
         within: f64,
+        /// Ids, with the reason in one sentence why an exponent deviates.
         #[serde(default)]
         deviations: BTreeMap<String, String>,
+        /// Metrics that cannot be compared, with the reason.
         #[serde(default)]
         not_comparable: BTreeMap<String, String>,
     },
     /// A column of costs, for the time of a phase that is a metric.
-    Costs { published: String, our_column: OurColumn, not_comparable: BTreeMap<String, String> },
+    Costs {
+        /// File in `data/published`.
+        published: String,
+        /// The column.
+        our_column: OurColumn,
+        /// Metrics that cannot be compared, with the reason.
+        not_comparable: BTreeMap<String, String>,
+    },
     /// A column of costs that is only an upper bound (`upper_bound = true`).
     ///
     /// Such as the peak memory of the process. Below the printed value the verdict is *lower*,
     /// above it *not comparable*.
-    UpperBounds { published: String, our_column: OurColumn },
+    UpperBounds {
+        /// File in `data/published`.
+        published: String,
+        /// The column.
+        our_column: OurColumn,
+    },
 }
 
 impl TryFrom<toml::Table> for CompareSpec {

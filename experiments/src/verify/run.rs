@@ -89,10 +89,21 @@ pub fn run(
     Ok(verified)
 }
 
-/// Checks pages and statements against the results, whatever program computed the results.
+/// Checks derived rows, pages and statements against the results, whatever program computed the
+/// results.
 #[must_use]
 pub fn pages(root: &Path, configs: &[Config]) -> Verified {
     let mut verified = Verified::default();
+    let results = Results::new(root, Profile::Standard);
+    for config in configs.iter().filter(|config| !config.derive.is_empty()) {
+        let file = results.table(&config.experiment);
+        if file.is_file() {
+            match Table::read(&file, &shown(root, &file), "run the experiment again") {
+                Ok(table) => derived(&table, config, results, &mut verified),
+                Err(error) => verified.add(Check::Columns, &config.experiment, error.to_string()),
+            }
+        }
+    }
     check_pages(root, configs, &mut verified);
     verified
 }

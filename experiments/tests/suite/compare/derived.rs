@@ -1,12 +1,8 @@
 //! Tests of derived rows in files.
 
-use std::fs;
-use std::path::Path;
-
-use experiments::config::{Profile, load_all};
+use experiments::config::Profile;
 use experiments::derive;
 use experiments::layout::Results;
-use experiments::table::Table;
 
 use crate::compare::root::{COMPARE, Root};
 
@@ -39,18 +35,4 @@ fn derived_rows_are_read_from_their_file() {
     let report = root.compare();
     let found = &report.findings[0].found;
     assert!(found.contains("(results/s9/x.derived.csv, line 2, method wavelet)"), "{found}");
-}
-
-#[test]
-fn committed_derived_rows_are_those_of_the_tables() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let folder = Results::new(root, Profile::Standard);
-    let configs = load_all(root).unwrap();
-    for config in configs.iter().filter(|config| !config.derive.is_empty()) {
-        let file = folder.table(&config.experiment);
-        let table = Table::read(&file, &config.experiment, "none").unwrap();
-        let rows = derive::as_csv(&table, &config.derive, Profile::Standard).unwrap();
-        let committed = fs::read(folder.derived(&config.experiment)).unwrap();
-        assert!(rows == committed, "{}: run `reproduce compare`", config.experiment);
-    }
 }
