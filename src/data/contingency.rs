@@ -276,7 +276,7 @@ fn infer_last(
 const PART: usize = 1 << 17;
 
 /// Maximum cells of the marginals that are counted in one pass over the records.
-const MAX_CELLS: usize = 1 << 25;
+const MAX_CELLS: usize = 1 << 22;
 
 impl Records {
     /// Returns the marginals on many sets of attributes, each row-major in ascending order.
@@ -294,10 +294,11 @@ impl Records {
         Ok(marginals)
     }
 
-    /// Counts many marginals on all cores, and passes them to `f` in the order of the sets.
+    /// Counts many marginals on all cores, and passes them to `f` in the order of the sets. A
+    /// marginal with more cells than a part has records is counted alone, on one core.
     ///
-    /// *Memory*: 8 bytes per cell and core, for at most 2²⁵ cells at a time or one marginal; and
-    /// 16 KiB per core and value of a small attribute.
+    /// *Memory*: 8 bytes per cell and core, for at most 2²² cells at a time, or 8 bytes per cell of
+    /// one large marginal; and 16 KiB per core and value of a small attribute.
     ///
     /// # Errors
     /// Those of `f`; an attribute outside the schema, or a marginal of 2³² cells or more.
@@ -309,11 +310,15 @@ impl Records {
         let cells = sets.iter().map(|set| self.cells(*set)).collect::<Result<Vec<_>>>()?;
         let mut start = 0;
         while start < sets.len() {
-            let mut end = start + 1;
-            let mut total = cells[start];
-            while end < sets.len() && total + cells[end] <= MAX_CELLS {
+            let (mut end, mut total) = (start, 0);
+            while end < sets.len() && cells[end] <= PART && total + cells[end] <= MAX_CELLS {
                 total += cells[end];
                 end += 1;
+            }
+            if end == start {
+                f(&self.marginal(sets[start])?)?;
+                start += 1;
+                continue;
             }
             for counts in self.count_pass(&sets[start..end], &cells[start..end])? {
                 f(&counts)?;
@@ -393,7 +398,13 @@ mod tests {
                 prop_oneof![4 => 1usize..6, 1 => 6usize..40, 1 => Just(65usize)],
                 3..6,
             ),
-            count in prop_oneof![Just(0usize), 1usize..200, 30_000usize..70_000],
+            count in prop_oneof![
+                Just(0usize),
+                1usize..200,
+                30_000usize..70_000,
+                // Several parts.
+                Just(2 * PART + 100),
+            ],
             seed in 0u64..1000,
         ) {
             let records = skewed(&sizes, count, seed);
@@ -405,6 +416,24 @@ mod tests {
                 prop_assert_eq!(counted, expected, "{:?} of {:?}", set, &sizes);
             }
         }
+    }
+
+    #[test]
+    fn large_marginals_are_counted_in_the_order_of_the_sets() {
+        let records = skewed(&[400, 3, 500, 2, 40], 5000, 1);
+        let sets: Vec<AttributeSet> =
+            [&[0usize, 2][..], &[1, 3], &[2], &[0, 1, 2], &[], &[0, 4]].map(set).to_vec();
+        assert!(400 * 500 > PART);
+        for (&set, counted) in sets.iter().zip(records.marginals(&sets).unwrap()) {
+            assert_eq!(counted, records.marginal(set).unwrap(), "{set:?}");
+        }
+        let refuse = || Error::bug("a marginal", "none", "one");
+        let mut passed = 0;
+        let stopped = records.count_each(&sets, |_| {
+            passed += 1;
+            if passed == 3 { Err(refuse()) } else { Ok(()) }
+        });
+        assert!(stopped.is_err() && passed == 3);
     }
 
     #[test]
