@@ -20,8 +20,8 @@ from ._errors import BadInput, create
 #: A type and the values: an array, or a list; for times also the nanoseconds of a unit.
 Column = tuple[str, Any, int]
 
-#: Records: the path of a CSV file, or names and columns.
-Records = tuple["str | None", "list[tuple[str, str, Any, int]] | None"]
+#: Records: the path of a file, names and columns, or a table of the native part.
+Records = Any
 
 _NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9,
                 "h": 3600 * 10**9, "D": 86400 * 10**9, "W": 7 * 86400 * 10**9}
@@ -33,16 +33,38 @@ def records(data: Any, schema: tuple[str, bool], person: str | None = None) -> R
     No message depends on the records, their number included.
     """
     if isinstance(data, (str, os.PathLike)):
-        return os.fspath(data), None
+        return os.fspath(data)
+    wanted = _matmech.column_names(schema, person)
+    if hasattr(data, "__arrow_c_stream__") and not _is_from(data, "pandas"):
+        return _matmech.read_stream(_selected(data, wanted), wanted)
     names = _names(data)
     table = []
-    for name in _matmech.column_names(schema, person):
+    for name in wanted:
         found = [known for known in names if str(known).strip() == name]
         if len(found) > 1:
             raise bad_input(f"data, column `{name}`", "one column", "several", "rename the others")
         # The native part names all that are missing.
         table += [(name, *column(name, data[known])) for known in found]
-    return None, table
+    return table
+
+
+def _is_from(data: Any, module: str) -> bool:
+    return type(data).__module__.partition(".")[0] == module
+
+
+def _selected(data: Any, wanted: Sequence[str]) -> Any:
+    """Returns the wanted columns of a table of polars or pyarrow; other tables as they are.
+
+    Other columns may have types that Arrow does not have.
+    """
+    names = None
+    if _is_from(data, "polars"):
+        names = getattr(data, "columns", None)
+    elif _is_from(data, "pyarrow"):
+        names = getattr(data, "column_names", None)
+    if names is None or not hasattr(data, "select"):
+        return data
+    return data.select([name for name in names if name.strip() in wanted])
 
 
 def column(name: str, values: Any) -> Column:

@@ -188,7 +188,7 @@ def simulate(
 ) -> Simulation:
     """Runs a mechanism on data that you may see, as ``matmech simulate``. **Not private.**
 
-    ``data`` is the path of a CSV file, or a mapping from attributes to columns, also a data frame.
+    ``data`` is as in :func:`release`.
 
     >>> schema = [{"name": n, "size": 4, "kind": "numeric"} for n in "ab"]
     >>> data = {"a": np.arange(200) % 4, "b": np.arange(200) % 3}
@@ -244,8 +244,9 @@ def release(
 ) -> Release:
     """Answers a workload from private records, charged to a ledger, as ``matmech release``.
 
-    ``data`` is the path of a CSV file, or a mapping from attributes to columns: lists, or arrays of
-    NumPy, pandas, polars or Arrow; also a data frame. ``rho="rest"`` spends what is left in the
+    ``data`` is the path of a CSV or Parquet file; a table with an Arrow stream, such as one of polars,
+    pyarrow or DuckDB, whose values are not copied; a data frame of pandas; or a mapping from
+    attributes to columns: lists, or arrays of NumPy, pandas, polars or Arrow. ``rho="rest"`` spends what is left in the
     ledger. The folder ``out``, which must not exist, gets the files of the command. Noise is from the
     operating system. Ctrl-C before the ledger is charged spends nothing; after it, the release is
     finished first; an exception of ``progress`` does the same. A dry run reads, charges and writes
@@ -283,7 +284,7 @@ def release(
     outcome = _matmech.release(
         schema,
         queries(workload, ways),
-        (None, None) if data is None else columns_of(data, schema, person),
+        None if data is None else columns_of(data, schema, person),
         (epsilon, delta, None if rho == "rest" else rho, None, privacy_cost),
         options,
         progress,

@@ -33,6 +33,7 @@ fn _matmech(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(records::release, module)?)?;
     module.add_function(wrap_pyfunction!(records::answer, module)?)?;
     module.add_function(wrap_pyfunction!(records::column_names, module)?)?;
+    module.add_function(wrap_pyfunction!(table::read_stream, module)?)?;
     module.add_function(wrap_pyfunction!(records::column_values, module)?)?;
     module.add_function(wrap_pyfunction!(records::check_data, module)?)?;
     module.add_function(wrap_pyfunction!(records::create_ledger, module)?)?;

@@ -1,18 +1,38 @@
 //! Columns of Python as tables with typed columns. Numbers are not converted to text.
 
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, BooleanArray, Float32Array, Float64Array, Int64Array, RecordBatch, RecordBatchReader,
+    TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray,
+    TimestampSecondArray, UInt64Array,
+};
+use arrow_schema::{ArrowError, SchemaRef};
 use matmech::data::table::{MemoryColumn, MemoryTable, OwnedValue};
 use matmech::schema::{Coding, ColumnType, ListedValue};
-use matmech::{Decimal, Error, Result};
+use matmech::{Decimal, Error};
 use matmech_app::data::Data;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3_arrow::PyRecordBatchReader;
+use pyo3_arrow::error::PyArrowResult;
+
+use crate::errors;
 
 /// Name, type, values and the nanoseconds of a unit of time.
 type Column<'py> = (String, String, Bound<'py, PyAny>, i64);
 
-/// Records: the path of a CSV file, or columns; neither for a dry run.
-pub(crate) type Records<'py> = (Option<std::path::PathBuf>, Option<Vec<Column<'py>>>);
+/// Records; none for a dry run.
+pub(crate) type Records<'py> = Option<Source<'py>>;
+
+/// Records: an Arrow stream, the path of a file, or columns.
+#[derive(FromPyObject)]
+pub(crate) enum Source<'py> {
+    Stream(Bound<'py, ArrowRecords>),
+    Path(std::path::PathBuf),
+    Columns(Vec<Column<'py>>),
+}
 
 /// Returns the records of a call; `None` for a dry run.
 ///
@@ -23,18 +43,20 @@ pub(crate) fn data_of(py: Python<'_>, records: Records<'_>) -> PyResult<Option<D
 }
 
 fn converted(py: Python<'_>, records: Records<'_>) -> PyResult<Option<Data>> {
-    match records {
-        (Some(path), _) => Ok(Some(Data::File(path))),
-        (None, None) => Ok(None),
-        (None, Some(columns)) => {
+    let data = match records {
+        None => return Ok(None),
+        Some(Source::Path(path)) => Data::File(path),
+        Some(Source::Stream(records)) => Data::Memory(records.get().0.clone()),
+        Some(Source::Columns(columns)) => {
             let columns = columns
                 .into_iter()
                 .map(|(name, kind, values, unit)| Ok((name, column(&kind, &values, unit)?)))
                 .collect::<PyResult<Vec<_>>>()?;
             let table = MemoryTable::new(columns);
-            Ok(Some(Data::Memory(table.map_err(|error| crate::errors::exception(py, &error))?)))
+            Data::Memory(table.map_err(|error| errors::exception(py, &error))?)
         }
-    }
+    };
+    Ok(Some(data))
 }
 
 /// Returns the columns of a schema and of the person.
@@ -90,28 +112,98 @@ fn column(kind: &str, values: &Bound<'_, PyAny>, unit: i64) -> PyResult<MemoryCo
         let array: PyReadonlyArray1<'_, T> = values.extract()?;
         Ok(array.as_array().to_vec())
     }
-    Ok(match kind {
-        "integer" => MemoryColumn::Integer(array(values)?),
-        "unsigned" => MemoryColumn::Unsigned(array(values)?),
-        "float" => MemoryColumn::Float(array(values)?),
-        "single" => MemoryColumn::Single(array(values)?),
-        "boolean" => MemoryColumn::Boolean(array(values)?),
-        "time" => MemoryColumn::Time { values: array(values)?, unit },
-        list => {
-            let kind = match list {
-                "text" => ColumnType::Text,
-                "integers" => ColumnType::Integer,
-                "floats" => ColumnType::Float,
-                "booleans" => ColumnType::Boolean,
-                "times" => ColumnType::Time,
-                _ => ColumnType::Any,
-            };
-            let plain = values.py().import("matmech._columns")?.getattr("plain")?;
-            let list = values.cast::<PyList>().map_err(PyErr::from)?;
-            MemoryColumn::Values(kind, list.iter().map(|item| value(&item, &plain)).collect())
+    let array: ArrayRef = match kind {
+        "integer" => Arc::new(Int64Array::from(array::<i64>(values)?)),
+        "unsigned" => Arc::new(UInt64Array::from(array::<u64>(values)?)),
+        "float" => Arc::new(Float64Array::from(array::<f64>(values)?)),
+        "single" => Arc::new(Float32Array::from(array::<f32>(values)?)),
+        "boolean" => Arc::new(BooleanArray::from(array::<bool>(values)?)),
+        "time" => times(array(values)?, unit),
+        list => return list_column(list, values),
+    };
+    Ok(MemoryColumn::Array(array))
+}
+
+/// Returns times as multiples of a number of nanoseconds; the smallest integer is a missing value.
+///
+/// A time beyond the range of 64 bits becomes the last one inside, which no schema lists.
+fn times(values: Vec<i64>, unit: i64) -> ArrayRef {
+    let scaled = |scale: i64| {
+        let values = values.iter().map(|&time| (time != i64::MIN).then_some(time));
+        values.map(move |time| time.map(|time| time.saturating_mul(scale)))
+    };
+    const SECOND: i64 = 1_000_000_000;
+    match unit {
+        1 => Arc::new(scaled(1).collect::<TimestampNanosecondArray>()),
+        1_000 => Arc::new(scaled(1).collect::<TimestampMicrosecondArray>()),
+        1_000_000 => Arc::new(scaled(1).collect::<TimestampMillisecondArray>()),
+        _ if unit % SECOND == 0 => {
+            Arc::new(scaled(unit / SECOND).collect::<TimestampSecondArray>())
         }
+        _ if unit % 1_000_000 == 0 => {
+            Arc::new(scaled(unit / 1_000_000).collect::<TimestampMillisecondArray>())
+        }
+        _ if unit % 1_000 == 0 => {
+            Arc::new(scaled(unit / 1_000).collect::<TimestampMicrosecondArray>())
+        }
+        _ => Arc::new(scaled(unit).collect::<TimestampNanosecondArray>()),
+    }
+}
+
+fn list_column(kind: &str, values: &Bound<'_, PyAny>) -> PyResult<MemoryColumn> {
+    let kind = match kind {
+        "text" => ColumnType::Text,
+        "integers" => ColumnType::Integer,
+        "floats" => ColumnType::Float,
+        "booleans" => ColumnType::Boolean,
+        "times" => ColumnType::Time,
+        _ => ColumnType::Any,
+    };
+    let plain = values.py().import("matmech._columns")?.getattr("plain")?;
+    let list = values.cast::<PyList>().map_err(PyErr::from)?;
+    Ok(MemoryColumn::Values(kind, list.iter().map(|item| value(&item, &plain)).collect()))
+}
+
+/// Returns the records of an Arrow stream, without a copy of its values.
+///
+/// Only the columns that `names` contains are kept.
+///
+/// # Errors
+/// A stream that cannot be read. The message quotes nothing of it.
+#[pyfunction]
+pub(crate) fn read_stream(
+    py: Python<'_>,
+    stream: &Bound<'_, PyAny>,
+    names: Vec<String>,
+) -> PyResult<ArrowRecords> {
+    crate::work::guarded(py, || {
+        let read = || -> PyArrowResult<(SchemaRef, Vec<RecordBatch>)> {
+            let reader = stream.extract::<PyRecordBatchReader>()?.into_reader()?;
+            let schema = reader.schema();
+            let fields = schema.fields().iter().enumerate();
+            let wanted = fields.filter(|(_, field)| names.iter().any(|n| n == field.name().trim()));
+            let wanted: Vec<usize> = wanted.map(|(index, _)| index).collect();
+            let project = |batch: Result<RecordBatch, ArrowError>| batch?.project(&wanted);
+            let batches = reader.map(project).collect::<Result<Vec<_>, _>>()?;
+            Ok((Arc::new(schema.project(&wanted)?), batches))
+        };
+        let (schema, batches) = read().map_err(|_| errors::exception(py, &unreadable_stream()))?;
+        Ok(ArrowRecords(MemoryTable::of_batches(&schema, batches)))
     })
 }
+
+fn unreadable_stream() -> Error {
+    Error::bad_input(
+        "data",
+        "an Arrow stream that can be read to its end",
+        "another one",
+        "give a table instead of a stream that was read before, or write a Parquet file",
+    )
+}
+
+/// Records of an Arrow stream.
+#[pyclass(frozen)]
+pub(crate) struct ArrowRecords(MemoryTable);
 
 /// Returns an element. Elements that cannot be read equal no value of a schema: an exception would
 /// tell that there is one.
@@ -182,11 +274,11 @@ fn number_of(text: &str) -> OwnedValue {
 
 /// Returns the error of a call without records.
 pub(crate) fn missing() -> Error {
-    let remedy = "give the path of a CSV file, or a mapping from names to columns";
+    let remedy = "give the path of a file, a table, or a mapping from names to columns";
     Error::bad_input("data", "records", "none", remedy)
 }
 
 /// Returns the records of a call that needs them.
-pub(crate) fn required(data: Option<Data>) -> Result<Data> {
+pub(crate) fn required(data: Option<Data>) -> matmech::Result<Data> {
     data.ok_or_else(missing)
 }

@@ -96,11 +96,27 @@ def sources(kind, values):
             yield "polars Float32", polars.DataFrame({"x": polars.Series(values, dtype=polars.Float32)})
     if has("pyarrow"):
         import pyarrow
+        import pyarrow.parquet
 
         dtype = {"text": pyarrow.string(), "integer": pyarrow.int64(), "float": pyarrow.float64(),
                  "boolean": pyarrow.bool_(), "time": pyarrow.timestamp("ns")}[kind]
         column = pyarrow.array(values, type=dtype)
-        yield "arrow", pyarrow.table({"x": column})
+        table = pyarrow.table({"x": column})
+        yield "arrow", table
+        yield "arrow batches", pyarrow.table({"x": pyarrow.chunked_array([column[:1], column[1:]])})
+        yield "arrow stream", table.to_reader()
+        yield "arrow stream of dictionaries", pyarrow.table({"x": column.dictionary_encode()})
+        with tempfile.TemporaryDirectory() as folder:
+            for codec in ("none", "snappy", "zstd", "gzip"):
+                path = Path(folder) / f"{codec}.parquet"
+                pyarrow.parquet.write_table(table, path, compression=codec)
+                yield f"parquet {codec}", path
+        if has("duckdb"):
+            import duckdb
+
+            connection = duckdb.connect()
+            connection.register("x", table)
+            yield "duckdb", connection.sql("select x, [x] as other from x")
         yield "arrow dictionary", {"x": column.dictionary_encode()}
         half = len(values) // 2
         chunks = [part.dictionary_encode() for part in (column[:half], column[half:])]

@@ -107,7 +107,7 @@ mod tests {
         let unit = PrivacyUnit::default();
         let answer = |records: &Records, total, unit| {
             let noise = ReleaseNoise::of_counter(5);
-            let mut table = ReleaseTable::open(records, rho(total), unit, noise).unwrap();
+            let mut table = ReleaseTable::open(records, rho(total), unit, noise);
             table.distances(&question)
         };
         let (with, without) = (answer(&records, 1.0, unit), answer(&empty, 1.0, unit));

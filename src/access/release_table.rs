@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::distance::DistanceQuestion;
 use crate::access::ReleaseNoise;
-use crate::data::{MarginalCounter, Records};
+use crate::data::Records;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::privacy::{ExactRho, PrivacyUnit, RationalDeviation, Rho};
@@ -51,12 +51,10 @@ impl IntegerQuestion<'_> {
 /// record is counted; unpaid questions are not answered.
 pub struct ReleaseTable<'a> {
     records: &'a Records,
-    counter: MarginalCounter<'a>,
     unit: PrivacyUnit,
     total: ExactRho,
     spent: ExactRho,
     noise: ReleaseNoise,
-    counts: Vec<f64>,
 }
 
 /// Shows public values only: the sizes of the attributes and the privacy unit.
@@ -71,18 +69,9 @@ impl fmt::Debug for ReleaseTable<'_> {
 
 impl<'a> ReleaseTable<'a> {
     /// Opens records for a total of ρ-zCDP for the given unit.
-    ///
-    /// # Errors
-    /// A marginal on two attributes of 2³² cells or more.
-    pub fn open(
-        records: &'a Records,
-        total: Rho,
-        unit: PrivacyUnit,
-        noise: ReleaseNoise,
-    ) -> Result<Self> {
-        let counter = MarginalCounter::new(records)?;
+    pub fn open(records: &'a Records, total: Rho, unit: PrivacyUnit, noise: ReleaseNoise) -> Self {
         let (total, spent) = (ExactRho::of_rounded_down(total), ExactRho::zero());
-        Ok(ReleaseTable { records, counter, unit, total, spent, noise, counts: Vec::new() })
+        ReleaseTable { records, unit, total, spent, noise }
     }
 
     /// Returns the privacy cost paid so far.
@@ -111,7 +100,20 @@ impl<'a> ReleaseTable<'a> {
         check_fine(questions.iter().map(|question| question.deviation))?;
         let cost = IntegerQuestion::joint_cost(questions, self.unit)?.rho;
         self.pay(&cost, || format!("integer answers to {} questions", questions.len()))?;
-        questions.iter().map(|question| self.answer_paid(question)).collect()
+        let sets: Vec<AttributeSet> = questions.iter().map(|q| q.attributes).collect();
+        let mut remaining = questions.iter();
+        let mut answers = Vec::with_capacity(questions.len());
+        self.records.count_each(&sets, |counts| {
+            if let Some(question) = remaining.next() {
+                // Counts of at most 2³² − 1 records are integers, exact as doubles.
+                let counts: Vec<u32> = counts.iter().map(|count| *count as u32).collect();
+                let mut noisy = question.strategy.answers(&counts)?;
+                self.noise.add(&mut noisy, question.deviation)?;
+                answers.push(noisy);
+            }
+            Ok(())
+        })?;
+        Ok(answers)
     }
 
     /// Returns the noisy distances of marginals to public numbers, and their noisy sum.
@@ -123,11 +125,13 @@ impl<'a> ReleaseTable<'a> {
         check_fine([question.each, question.sum].into_iter())?;
         let cost = question.cost(self.unit)?;
         self.pay(&cost, || format!("distances of {} marginals", question.marginals.len()))?;
+        let sets: Vec<AttributeSet> = question.marginals.iter().map(|(set, _)| *set).collect();
+        let mut targets = question.marginals.iter().map(|(_, targets)| targets);
         let mut distances = Vec::with_capacity(question.marginals.len());
-        for (set, targets) in question.marginals {
-            self.counter.count_into(*set, &mut self.counts)?;
-            distances.push(question.distance(&self.counts, targets));
-        }
+        self.records.count_each(&sets, |counts| {
+            distances.extend(targets.next().map(|targets| question.distance(counts, targets)));
+            Ok(())
+        })?;
         let mut sum = [distances.iter().sum()];
         self.noise.add(&mut distances, question.each)?;
         self.noise.add(&mut sum, question.sum)?;
@@ -152,15 +156,6 @@ impl<'a> ReleaseTable<'a> {
         }
         self.spent = spent;
         Ok(())
-    }
-
-    fn answer_paid(&mut self, question: &IntegerQuestion<'_>) -> Result<Vec<i128>> {
-        self.counter.count_into(question.attributes, &mut self.counts)?;
-        // Counts of at most 2³² − 1 records are integers, exact as doubles.
-        let counts: Vec<u32> = self.counts.iter().map(|count| *count as u32).collect();
-        let mut answers = question.strategy.answers(&counts)?;
-        self.noise.add(&mut answers, question.deviation)?;
-        Ok(answers)
     }
 }
 
@@ -203,9 +198,8 @@ mod tests {
         // Δ² = 6 · 2³², σ² = 4 · 2³².
         let unit = PrivacyUnit::default();
         assert_eq!(question.cost(unit).unwrap().rounded_up().unwrap().get(), 0.75);
-        let open = |total| {
-            ReleaseTable::open(&records, rho(total), unit, ReleaseNoise::of_counter(1)).unwrap()
-        };
+        let open =
+            |total| ReleaseTable::open(&records, rho(total), unit, ReleaseNoise::of_counter(1));
         let mut table = open(1.0);
         assert_eq!(table.answer(&[question]).unwrap()[0].len(), 3);
         let refused = table.answer(&[question]).unwrap_err();
@@ -222,8 +216,7 @@ mod tests {
         assert!(open(1.0).answer(&[wrong]).is_err());
         // Answers minus their noise are B x.
         let zeros = Records::new(&schema, vec![Column::default(); 2]).unwrap();
-        let mut empty =
-            ReleaseTable::open(&zeros, rho(1.0), unit, ReleaseNoise::of_counter(1)).unwrap();
+        let mut empty = ReleaseTable::open(&zeros, rho(1.0), unit, ReleaseNoise::of_counter(1));
         let (with, without) =
             (open(1.0).answer(&[question]).unwrap(), empty.answer(&[question]).unwrap());
         let exact: Vec<i128> = with[0].iter().zip(&without[0]).map(|(a, b)| a - b).collect();

@@ -4,10 +4,10 @@ use super::open_table::OpenTable;
 use super::out_of_domain::OutOfDomain;
 use super::person_limit::Persons;
 use super::record_coder::{Outcome, RecordCoder};
-use super::table::{ReadError, Values};
+use super::table::ReadError;
 use crate::domain::Attribute;
 use crate::error::Result;
-use crate::schema::{Schema, Value};
+use crate::schema::Schema;
 
 /// Maximum number of invalid values that are described.
 const MAX_SHOWN: usize = 10;
@@ -82,7 +82,7 @@ pub fn check(mut table: OpenTable, schema: &Schema, rule: OutOfDomain) -> Result
         attributes,
         offences: Vec::new(),
     };
-    let mut outcomes: Vec<Vec<Outcome>> = Vec::new();
+    let mut coded = Vec::new();
     let origin = table.origin().to_owned();
     loop {
         let batch = match table.next_batch() {
@@ -102,23 +102,26 @@ pub fn check(mut table: OpenTable, schema: &Schema, rule: OutOfDomain) -> Result
             }
             Err(error) => return Err(error.at_its_line(&origin)),
         };
-        coder.code(&batch, &mut outcomes);
-        let identifiers = batch.columns.get(schema.attributes().len());
-        for row in 0..batch.rows {
+        coder.code(&batch, &mut coded);
+        let mut admitted = vec![true; batch.rows];
+        if let (Some(persons), Some(identifiers)) =
+            (&mut persons, batch.columns.get(schema.attributes().len()))
+        {
+            persons.admit_all(identifiers, &mut admitted);
+        }
+        for (row, is_admitted) in admitted.into_iter().enumerate() {
             found.records += 1;
-            let identifier = identifiers.map(|values: &Values<'_>| values.get(row));
-            let identifier = identifier.unwrap_or(Value::Missing);
-            if persons.as_mut().is_some_and(|persons| !persons.admit(identifier)) {
+            if !is_admitted {
                 found.over_limit += 1;
                 continue;
             }
             let mut is_inside = true;
-            for (position, outcomes) in outcomes.iter().enumerate() {
+            for (position, coded) in coded.iter().enumerate() {
                 let check = &mut found.attributes[position];
-                match outcomes[row] {
-                    Outcome::Cell(_) => continue,
-                    Outcome::Clamped(_) => check.clamped += 1,
-                    Outcome::Other(_) => check.other += 1,
+                match coded.outcomes[row] {
+                    Outcome::Cell => continue,
+                    Outcome::Clamped => check.clamped += 1,
+                    Outcome::Other => check.other += 1,
                     Outcome::Outside => {
                         check.outside += 1;
                         is_inside = false;
@@ -130,7 +133,7 @@ pub fn check(mut table: OpenTable, schema: &Schema, rule: OutOfDomain) -> Result
                         record: Some(found.records),
                         attribute: Some(check.attribute.clone()),
                         expected: coder.allowed(position),
-                        found: batch.columns[position].get(row).to_string(),
+                        found: batch.columns[position].in_words(row),
                     });
                 }
             }

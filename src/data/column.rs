@@ -1,6 +1,7 @@
 //! The cell numbers of one attribute, stored compactly.
 
 use std::fmt;
+use std::ops::Range;
 
 /// The cell numbers of one attribute, in 1, 2 or 4 bytes per record, depending on the largest.
 ///
@@ -69,12 +70,45 @@ impl Column {
         }
     }
 
+    /// Appends the values of the records that are kept; of all if `kept` is `None`. All fit the size
+    /// of [`Column::for_size`].
+    pub(super) fn extend(&mut self, values: &[u32], kept: Option<&[bool]>) {
+        fn append<T>(
+            column: &mut Vec<T>,
+            values: &[u32],
+            kept: Option<&[bool]>,
+            cast: impl Fn(u32) -> T,
+        ) {
+            match kept {
+                None => column.extend(values.iter().map(|&value| cast(value))),
+                Some(kept) => {
+                    let kept = values.iter().zip(kept).filter(|(_, kept)| **kept);
+                    column.extend(kept.map(|(&value, _)| cast(value)));
+                }
+            }
+        }
+        match &mut self.0 {
+            Width::Small(column) => append(column, values, kept, |value| value as u8),
+            Width::Medium(column) => append(column, values, kept, |value| value as u16),
+            Width::Large(column) => append(column, values, kept, |value| value),
+        }
+    }
+
     /// Returns the number of records.
     pub fn len(&self) -> usize {
         match &self.0 {
             Width::Small(values) => values.len(),
             Width::Medium(values) => values.len(),
             Width::Large(values) => values.len(),
+        }
+    }
+
+    /// Returns the largest value.
+    pub(super) fn max(&self) -> Option<u32> {
+        match &self.0 {
+            Width::Small(values) => values.iter().copied().reduce(Ord::max).map(Into::into),
+            Width::Medium(values) => values.iter().copied().reduce(Ord::max).map(Into::into),
+            Width::Large(values) => values.iter().copied().reduce(Ord::max),
         }
     }
 
@@ -95,6 +129,21 @@ impl Column {
     /// Returns the values, record by record.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = u32> + '_ {
         (0..self.len()).map(|record| self.get(record).unwrap_or_default())
+    }
+
+    /// Calls `f` with the index and the value of every record of a part, counted from its start.
+    pub(super) fn for_each(&self, part: Range<usize>, mut f: impl FnMut(usize, usize)) {
+        match &self.0 {
+            Width::Small(values) => {
+                values[part].iter().enumerate().for_each(|(i, &v)| f(i, v.into()));
+            }
+            Width::Medium(values) => {
+                values[part].iter().enumerate().for_each(|(i, &v)| f(i, v.into()));
+            }
+            Width::Large(values) => {
+                values[part].iter().enumerate().for_each(|(i, &v)| f(i, v as usize));
+            }
+        }
     }
 
     /// Appends a digit to row-major cell numbers: `cells[i] ← cells[i] · size + value of record

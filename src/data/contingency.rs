@@ -11,13 +11,16 @@
 //! so a marginal costs Π (n_i − 1) intersections of N/64 words, compared with N increments of
 //! direct counting. The cheaper method is chosen for every marginal.
 
+use std::collections::HashSet;
 use std::fmt;
+use std::num::NonZero;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::Records;
-use super::column::Column;
 use super::popcount::{WORDS, intersection_size};
 use crate::domain::AttributeSet;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use matmech_linalg::Wide;
 
 /// Maximum size of an attribute with bit sets; above it, direct counting is cheaper.
@@ -33,6 +36,8 @@ const WORDS_PER_INCREMENT: usize = 5;
 /// 378,817 records of S4's ACS.
 pub struct MarginalCounter<'a> {
     records: &'a Records,
+    /// The counted records.
+    part: Range<usize>,
     wide: Wide,
     /// The bit sets of every attribute; `None` for a large one.
     sets: Vec<Option<BitSets>>,
@@ -60,23 +65,48 @@ struct BitSets {
 }
 
 impl BitSets {
-    fn new(records: &Records, position: usize) -> Result<Self> {
+    fn new(records: &Records, part: &Range<usize>, position: usize) -> Result<Self> {
         let values = records.sizes()[position] - 1;
-        let blocks = records.len().div_ceil(64 * WORDS);
+        let blocks = part.len().div_ceil(64 * WORDS);
         let mut rows = vec![[0; WORDS]; values * blocks];
-        let column = records.column_at(position).into_iter().flat_map(Column::iter);
-        for (record, value) in column.enumerate() {
-            let value = value as usize;
-            if value < values {
-                let (word, bit) = (record / 64, record % 64);
-                rows[word / WORDS * values + value][word % WORDS] |= 1 << bit;
-            }
+        if let Some(column) = records.column_at(position) {
+            column.for_each(part.clone(), |record, value| {
+                if value < values {
+                    let (word, bit) = (record / 64, record % 64);
+                    rows[word / WORDS * values + value][word % WORDS] |= 1 << bit;
+                }
+            });
         }
-        Ok(BitSets { values, rows, totals: records.marginal(AttributeSet::single(position))? })
+        let mut totals = Vec::new();
+        records.count_part_into(AttributeSet::single(position), part.clone(), &mut totals)?;
+        Ok(BitSets { values, rows, totals })
     }
 
     fn block(&self, k: usize) -> &[[u64; WORDS]] {
         &self.rows[k * self.values..][..self.values]
+    }
+}
+
+/// What a counter prepares.
+struct Needed {
+    /// The attributes of marginals on two or three attributes.
+    attributes: AttributeSet,
+    /// The pairs inside marginals on three attributes; `None` for all pairs.
+    pairs: Option<HashSet<AttributeSet>>,
+}
+
+impl Needed {
+    fn everything(attributes: usize) -> Self {
+        Needed { attributes: AttributeSet::first(attributes), pairs: None }
+    }
+
+    fn of_marginals(sets: &[AttributeSet]) -> Self {
+        let small = || sets.iter().filter(|set| matches!(set.len(), 2 | 3));
+        let triples = small().filter(|set| set.len() == 3);
+        Needed {
+            attributes: small().fold(AttributeSet::EMPTY, |all, set| all.union(*set)),
+            pairs: Some(triples.flat_map(|set| set.of_size(2)).collect()),
+        }
     }
 }
 
@@ -95,24 +125,31 @@ impl<'a> MarginalCounter<'a> {
     /// # Errors
     /// A marginal on two attributes of 2³² cells or more.
     pub fn new(records: &'a Records) -> Result<Self> {
+        Self::of_part(records, 0..records.len(), &Needed::everything(records.sizes().len()))
+    }
+
+    /// [`MarginalCounter::new`] for consecutive records and some marginals.
+    fn of_part(records: &'a Records, part: Range<usize>, needed: &Needed) -> Result<Self> {
         let count = records.sizes().len();
         let sets = (0..count)
             .map(|p| {
-                let has_sets =
-                    records.sizes()[p] <= MAX_SIZE_WITH_BIT_SETS && records.column_at(p).is_some();
-                has_sets.then(|| BitSets::new(records, p)).transpose()
+                let has_sets = needed.attributes.contains(p)
+                    && records.sizes()[p] <= MAX_SIZE_WITH_BIT_SETS
+                    && records.column_at(p).is_some();
+                has_sets.then(|| BitSets::new(records, &part, p)).transpose()
             })
             .collect::<Result<Vec<_>>>()?;
         let mut counter =
-            MarginalCounter { records, wide: Wide::detect(), sets, pairs: Vec::new() };
+            MarginalCounter { records, part, wide: Wide::detect(), sets, pairs: Vec::new() };
         let mut pairs = vec![Vec::new(); count * count];
         for (p, q) in (0..count).flat_map(|q| (0..q).map(move |p| (p, q))) {
-            if counter.sets[p].is_some() && counter.sets[q].is_some() {
+            let pair = AttributeSet::single(p).union(AttributeSet::single(q));
+            let is_needed = needed.pairs.as_ref().is_none_or(|pairs| pairs.contains(&pair));
+            if is_needed && counter.sets[p].is_some() && counter.sets[q].is_some() {
                 let marginal = &mut pairs[p * count + q];
-                let pair = AttributeSet::single(p).union(AttributeSet::single(q));
                 match counter.axes(pair) {
                     Some([a, b]) => counter.count_pair(a, b, marginal),
-                    None => records.count_into(pair, marginal)?,
+                    None => records.count_part_into(pair, counter.part.clone(), marginal)?,
                 }
             }
         }
@@ -132,7 +169,7 @@ impl<'a> MarginalCounter<'a> {
                 self.count_triple(axes, counts);
                 Ok(())
             }
-            None => self.records.count_into(attributes, counts),
+            None => self.records.count_part_into(attributes, self.part.clone(), counts),
         }
     }
 
@@ -149,12 +186,12 @@ impl<'a> MarginalCounter<'a> {
         axes.reverse();
         let intersections: usize = axes.iter().map(|axis| axis.sets.values).product();
         let words = self.blocks() * WORDS;
-        (intersections.saturating_mul(words) < WORDS_PER_INCREMENT * self.records.len())
+        (intersections.saturating_mul(words) < WORDS_PER_INCREMENT * self.part.len())
             .then(|| axes.try_into().ok())?
     }
 
     fn blocks(&self) -> usize {
-        self.records.len().div_ceil(64 * WORDS)
+        self.part.len().div_ceil(64 * WORDS)
     }
 
     fn count_pair(&self, a: Axis<'_>, b: Axis<'_>, counts: &mut Vec<f64>) {
@@ -235,23 +272,101 @@ fn infer_last(
     }
 }
 
+/// Records that a thread counts at a time: the bit sets of a part take 16 KiB per value.
+const PART: usize = 1 << 17;
+
+/// Maximum cells of the marginals that are counted in one pass over the records.
+const MAX_CELLS: usize = 1 << 22;
+
 impl Records {
     /// Returns the marginals on many sets of attributes, each row-major in ascending order.
     ///
-    /// A [`MarginalCounter`] returns them one at a time.
+    /// [`Records::count_each`] passes them on one at a time.
     ///
     /// # Errors
     /// An attribute outside the schema, or a marginal of 2³² cells or more.
     pub fn marginals(&self, sets: &[AttributeSet]) -> Result<Vec<Vec<f64>>> {
-        let counter = MarginalCounter::new(self)?;
-        sets.iter()
-            .map(|&attributes| {
-                let mut counts = Vec::new();
-                counter.count_into(attributes, &mut counts)?;
-                Ok(counts)
-            })
-            .collect()
+        let mut marginals = Vec::with_capacity(sets.len());
+        self.count_each(sets, |counts| {
+            marginals.push(counts.to_vec());
+            Ok(())
+        })?;
+        Ok(marginals)
     }
+
+    /// Counts many marginals on all cores, and passes them to `f` in the order of the sets. A
+    /// marginal with more cells than a part has records is counted alone, on one core.
+    ///
+    /// *Memory*: 8 bytes per cell and core, for at most 2²² cells at a time, or 8 bytes per cell of
+    /// one large marginal; and 16 KiB per core and value of a small attribute.
+    ///
+    /// # Errors
+    /// Those of `f`; an attribute outside the schema, or a marginal of 2³² cells or more.
+    pub fn count_each(
+        &self,
+        sets: &[AttributeSet],
+        mut f: impl FnMut(&[f64]) -> Result<()>,
+    ) -> Result<()> {
+        let cells = sets.iter().map(|set| self.cells(*set)).collect::<Result<Vec<_>>>()?;
+        let mut start = 0;
+        while start < sets.len() {
+            let (mut end, mut total) = (start, 0);
+            while end < sets.len() && cells[end] <= PART && total + cells[end] <= MAX_CELLS {
+                total += cells[end];
+                end += 1;
+            }
+            if end == start {
+                f(&self.marginal(sets[start])?)?;
+                start += 1;
+                continue;
+            }
+            for counts in self.count_pass(&sets[start..end], &cells[start..end])? {
+                f(&counts)?;
+            }
+            start = end;
+        }
+        Ok(())
+    }
+
+    /// Counts marginals in one pass over the records. Sums of integers do not depend on the order
+    /// of threads.
+    fn count_pass(&self, sets: &[AttributeSet], cells: &[usize]) -> Result<Vec<Vec<f64>>> {
+        let parts = self.len().div_ceil(PART);
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get).min(parts);
+        let needed = Needed::of_marginals(sets);
+        let next = AtomicUsize::new(0);
+        let count_parts = || -> Result<Vec<Vec<f64>>> {
+            let mut sums: Vec<Vec<f64>> = cells.iter().map(|&cells| vec![0.0; cells]).collect();
+            let mut counts = Vec::new();
+            loop {
+                let start = next.fetch_add(1, Ordering::Relaxed).saturating_mul(PART);
+                if start >= self.len() {
+                    return Ok(sums);
+                }
+                let part = start..self.len().min(start + PART);
+                let counter = MarginalCounter::of_part(self, part, &needed)?;
+                for (set, sums) in sets.iter().zip(&mut sums) {
+                    counter.count_into(*set, &mut counts)?;
+                    add(sums, &counts);
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            let others: Vec<_> = (1..cores).map(|_| scope.spawn(count_parts)).collect();
+            let mut sums = count_parts()?;
+            for other in others {
+                let counted = other.join().map_err(|_| {
+                    Error::bug("counting of marginals", "a thread that returns", "a panic")
+                })??;
+                sums.iter_mut().zip(&counted).for_each(|(sums, counts)| add(sums, counts));
+            }
+            Ok(sums)
+        })
+    }
+}
+
+fn add(sums: &mut [f64], counts: &[f64]) {
+    sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
 }
 
 #[cfg(test)]
@@ -283,7 +398,13 @@ mod tests {
                 prop_oneof![4 => 1usize..6, 1 => 6usize..40, 1 => Just(65usize)],
                 3..6,
             ),
-            count in prop_oneof![Just(0usize), 1usize..200, 30_000usize..70_000],
+            count in prop_oneof![
+                Just(0usize),
+                1usize..200,
+                30_000usize..70_000,
+                // Several parts.
+                Just(2 * PART + 100),
+            ],
             seed in 0u64..1000,
         ) {
             let records = skewed(&sizes, count, seed);
@@ -295,6 +416,24 @@ mod tests {
                 prop_assert_eq!(counted, expected, "{:?} of {:?}", set, &sizes);
             }
         }
+    }
+
+    #[test]
+    fn large_marginals_are_counted_in_the_order_of_the_sets() {
+        let records = skewed(&[400, 3, 500, 2, 40], 5000, 1);
+        let sets: Vec<AttributeSet> =
+            [&[0usize, 2][..], &[1, 3], &[2], &[0, 1, 2], &[], &[0, 4]].map(set).to_vec();
+        const { assert!(400 * 500 > PART) };
+        for (&set, counted) in sets.iter().zip(records.marginals(&sets).unwrap()) {
+            assert_eq!(counted, records.marginal(set).unwrap(), "{set:?}");
+        }
+        let refuse = || Error::bug("a marginal", "none", "one");
+        let mut passed = 0;
+        let stopped = records.count_each(&sets, |_| {
+            passed += 1;
+            if passed == 3 { Err(refuse()) } else { Ok(()) }
+        });
+        assert!(stopped.is_err() && passed == 3);
     }
 
     #[test]

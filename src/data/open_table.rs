@@ -103,7 +103,10 @@ impl OpenTable {
         let kind = kind(self.columns.len() - 1);
         match kind {
             ColumnType::Text | ColumnType::Integer | ColumnType::Any => Ok(()),
-            ColumnType::Float | ColumnType::Boolean | ColumnType::Time => {
+            ColumnType::Float
+            | ColumnType::Boolean
+            | ColumnType::Time
+            | ColumnType::Unsupported(_) => {
                 let expected = "identifiers of persons as text or integers".to_owned();
                 let remedy = "convert the column to text or integers before the release; if \
                               floating-point numbers come from missing identifiers, read the \
@@ -143,6 +146,14 @@ fn columns_named(columns: &[ColumnHeader], name: &str) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{
+        ArrayRef, BooleanArray, Date32Array, Float64Array, Int64Array, new_empty_array,
+        new_null_array,
+    };
+    use arrow_schema::{DataType, TimeUnit};
+
     use super::*;
     use crate::data::table::{MemoryColumn, MemoryTable};
 
@@ -164,26 +175,34 @@ mod tests {
     #[test]
     fn columns_are_refused_by_type() {
         let text = || MemoryColumn::Values(ColumnType::Text, Vec::new());
+        let array = |array: ArrayRef| MemoryColumn::Array(array);
         for column in [
-            MemoryColumn::Integer(vec![77; 33]),
-            MemoryColumn::Float(vec![77.0; 33]),
-            MemoryColumn::Boolean(vec![true; 33]),
-            MemoryColumn::Time { values: vec![77; 33], unit: 1 },
+            array(Arc::new(Int64Array::from(vec![77; 33]))),
+            array(Arc::new(Float64Array::from(vec![77.0; 33]))),
+            array(Arc::new(BooleanArray::from(vec![true; 33]))),
+            array(Arc::new(Date32Array::from(vec![77; 33]))),
+            array(new_null_array(&DataType::Time32(TimeUnit::Second), 33)),
         ] {
             let message = open(vec![("sex", column)], None).unwrap_err();
             assert!(message.contains("`sex`") && message.contains("f, m"), "{message}");
             assert!(!message.contains("77") && !message.contains("33"), "{message}");
         }
-        assert!(open(vec![("sex", text()), ("id", MemoryColumn::Float(Vec::new()))], None).is_ok());
+        let column = |kind: DataType| array(new_empty_array(&kind));
+        assert!(open(vec![("sex", text()), ("id", column(DataType::Float64))], None).is_ok());
+        let zoned = DataType::Timestamp(TimeUnit::Second, Some("UTC".into()));
         for (column, is_accepted) in [
             (text(), true),
-            (MemoryColumn::Integer(Vec::new()), true),
-            (MemoryColumn::Unsigned(Vec::new()), true),
+            (column(DataType::Int8), true),
+            (column(DataType::UInt64), true),
+            (column(DataType::Decimal128(20, 0)), true),
+            (column(DataType::LargeUtf8), true),
             (MemoryColumn::Values(ColumnType::Any, Vec::new()), true),
-            (MemoryColumn::Float(Vec::new()), false),
-            (MemoryColumn::Single(Vec::new()), false),
-            (MemoryColumn::Boolean(Vec::new()), false),
-            (MemoryColumn::Time { values: Vec::new(), unit: 1 }, false),
+            (column(DataType::Decimal128(20, 1)), false),
+            (column(DataType::Float64), false),
+            (column(DataType::Float32), false),
+            (column(DataType::Boolean), false),
+            (column(DataType::Date32), false),
+            (column(zoned), false),
         ] {
             let found = open(vec![("sex", text()), ("id", column)], Some("id"));
             assert_eq!(found.is_ok(), is_accepted, "{found:?}");

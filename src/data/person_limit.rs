@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::table::Values;
 use crate::schema::Value;
 
 /// A maximum number of records per person.
@@ -33,8 +34,19 @@ impl Persons {
         Persons { rows: limit.rows, seen: HashMap::new() }
     }
 
+    /// Counts the identifiers of records, in order, and does not keep those beyond the limit.
+    pub(super) fn admit_all(&mut self, identifiers: &Values<'_>, kept: &mut [bool]) {
+        let mut kept = kept.iter_mut();
+        identifiers.for_each(|identifier: Value<'_>| {
+            let is_admitted = self.admit(identifier);
+            if let Some(kept) = kept.next() {
+                *kept &= is_admitted;
+            }
+        });
+    }
+
     /// Returns whether a record with this identifier is among the first of its person.
-    pub(super) fn admit(&mut self, identifier: Value<'_>) -> bool {
+    fn admit(&mut self, identifier: Value<'_>) -> bool {
         match identifier {
             Value::Text(text) => self.admit_key(text.trim().as_bytes()),
             Value::Integer(number) => self.admit_key(number.to_string().as_bytes()),

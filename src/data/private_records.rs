@@ -5,11 +5,10 @@ use super::column::Column;
 use super::open_table::OpenTable;
 use super::out_of_domain::OutOfDomain;
 use super::person_limit::Persons;
-use super::record_coder::{Outcome, RecordCoder};
-use super::table::Values;
+use super::record_coder::RecordCoder;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
-use crate::schema::{Schema, Value};
+use crate::schema::Schema;
 
 impl OpenTable {
     /// Reads all records and keeps the values of the attributes `kept`.
@@ -36,23 +35,21 @@ impl OpenTable {
         let mut table: Vec<Option<Column>> =
             attributes.map(|(p, a)| kept.contains(p).then(|| Column::for_size(a.size))).collect();
         let mut count = 0usize;
-        let mut outcomes: Vec<Vec<Outcome>> = Vec::new();
+        let mut coded = Vec::new();
         while let Some(batch) = self.next_batch().map_err(|error| error.unquoted(&origin))? {
-            coder.code(&batch, &mut outcomes);
-            let identifiers = batch.columns.get(table.len());
-            for row in 0..batch.rows {
-                let identifier = identifiers.map(|values: &Values<'_>| values.get(row));
-                let identifier = identifier.unwrap_or(Value::Missing);
-                if persons.as_mut().is_some_and(|persons| !persons.admit(identifier))
-                    || outcomes.iter().any(|outcomes| outcomes[row] == Outcome::Outside)
-                {
-                    continue;
-                }
-                count += 1;
-                for (column, outcomes) in table.iter_mut().zip(&outcomes) {
-                    if let (Some(column), Some(cell)) = (column, outcomes[row].cell()) {
-                        column.push(cell);
-                    }
+            let mut kept = coder.code(&batch, &mut coded);
+            if let (Some(persons), Some(identifiers)) =
+                (&mut persons, batch.columns.get(table.len()))
+            {
+                // Records outside the schema count as records of their person.
+                persons.admit_all(identifiers, &mut kept);
+            }
+            let kept_count = kept.iter().filter(|kept| **kept).count();
+            let kept = (kept_count < batch.rows).then_some(kept.as_slice());
+            count += kept_count;
+            for (column, coded) in table.iter_mut().zip(&coded) {
+                if let Some(column) = column {
+                    column.extend(&coded.cells, kept);
                 }
             }
             if count > u32::MAX as usize {

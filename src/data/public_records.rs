@@ -10,7 +10,7 @@ use super::Records;
 use super::column::Column;
 use super::open_table::OpenTable;
 use super::out_of_domain::OutOfDomain;
-use super::record_coder::{Outcome, RecordCoder};
+use super::record_coder::{CodedValues, Outcome, RecordCoder};
 use super::table::{CsvTable, FieldCounts, TypedTable};
 use crate::error::{Error, Place, Result};
 use crate::schema::Schema;
@@ -74,40 +74,37 @@ impl OpenTable {
         let mut table: Vec<Column> =
             schema.attributes().iter().map(|a| Column::for_size(a.size)).collect();
         let (mut read, mut dropped, mut clamped) = (0, 0, 0);
-        let mut outcomes: Vec<Vec<Outcome>> = Vec::new();
+        let mut coded = Vec::new();
         while let Some(batch) = self.next_batch().map_err(|error| error.at_its_line(&origin))? {
-            coder.code(&batch, &mut outcomes);
-            for row in 0..batch.rows {
-                read += 1;
-                let outside =
-                    outcomes.iter().position(|outcomes| outcomes[row] == Outcome::Outside);
-                let Some(outside) = outside else {
-                    for (column, outcomes) in table.iter_mut().zip(&outcomes) {
-                        clamped += usize::from(matches!(outcomes[row], Outcome::Clamped(_)));
-                        if let Some(cell) = outcomes[row].cell() {
-                            column.push(cell);
-                        }
-                    }
-                    continue;
-                };
-                dropped += 1;
-                if rule.is_none() {
-                    let column = fields[outside];
-                    return Err(Error::Parse {
-                        origin,
-                        place: batch.lines.get(row).map(|&line| Place { line, column }),
-                        expected: coder.allowed(outside),
-                        found: format!(
-                            "{} in column `{}` of record {read}",
-                            batch.columns[outside].get(row),
-                            schema.attributes()[outside].name
-                        ),
-                        remedy: "correct the value or the schema, choose to drop or to clamp \
-                                 values outside the schema (`--out-of-domain` on the command \
-                                 line), or declare a cell for other values (`other` in the schema)"
-                            .into(),
-                    });
-                }
+            let inside = coder.code(&batch, &mut coded);
+            if let (None, Some(row)) = (rule, inside.iter().position(|inside| !inside)) {
+                let is_outside = |coded: &CodedValues| coded.outcomes[row] == Outcome::Outside;
+                let position = coded.iter().position(is_outside).unwrap_or_default();
+                let column = fields[position];
+                return Err(Error::Parse {
+                    origin,
+                    place: batch.lines.get(row).map(|&line| Place { line, column }),
+                    expected: coder.allowed(position),
+                    found: format!(
+                        "{} in column `{}` of record {}",
+                        batch.columns[position].in_words(row),
+                        schema.attributes()[position].name,
+                        read + row + 1
+                    ),
+                    remedy: "correct the value or the schema, choose to drop or to clamp values \
+                             outside the schema (`--out-of-domain` on the command line), or \
+                             declare a cell for other values (`other` in the schema)"
+                        .into(),
+                });
+            }
+            read += batch.rows;
+            dropped += inside.iter().filter(|inside| !**inside).count();
+            for (column, coded) in table.iter_mut().zip(&coded) {
+                let outcomes = coded.outcomes.iter().zip(&inside);
+                clamped += outcomes
+                    .filter(|(outcome, inside)| **inside && **outcome == Outcome::Clamped)
+                    .count();
+                column.extend(&coded.cells, Some(&inside));
             }
         }
         if read == dropped {

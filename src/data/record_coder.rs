@@ -1,8 +1,8 @@
 //! Coding of the values of records to cell numbers, independently of all other records.
 
 use super::out_of_domain::OutOfDomain;
-use super::table::Batch;
-use crate::schema::{Coded, Coder, Schema};
+use super::table::{Batch, EachValue, Values};
+use crate::schema::{Coded, Coder, Schema, Value};
 
 /// The coders of all attributes of a schema.
 #[derive(Debug)]
@@ -11,27 +11,26 @@ pub(super) struct RecordCoder<'a> {
     rule: OutOfDomain,
 }
 
-/// The coding of a value.
+/// How the cell of a value was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// The cell of the value.
-    Cell(u32),
+    Cell,
     /// The cell nearest to an out-of-range number.
-    Clamped(u32),
+    Clamped,
     /// The cell that the schema declares for other values.
-    Other(u32),
+    Other,
     /// No cell: the record is outside the schema.
     Outside,
 }
 
-impl Outcome {
-    /// Returns the cell, if there is one.
-    pub(super) fn cell(self) -> Option<u32> {
-        match self {
-            Outcome::Cell(cell) | Outcome::Clamped(cell) | Outcome::Other(cell) => Some(cell),
-            Outcome::Outside => None,
-        }
-    }
+/// The cells of the values of one attribute.
+#[derive(Debug, Default)]
+pub(super) struct CodedValues {
+    /// The cell of every record; 0 for values without one.
+    pub cells: Vec<u32>,
+    /// How it was found.
+    pub outcomes: Vec<Outcome>,
 }
 
 impl<'a> RecordCoder<'a> {
@@ -41,25 +40,82 @@ impl<'a> RecordCoder<'a> {
         RecordCoder { attributes: (0..schema.attributes().len()).map(attribute).collect(), rule }
     }
 
-    /// Codes the columns of a batch, which are in the order of the schema: one list per attribute.
-    pub(super) fn code(&self, batch: &Batch<'_>, outcomes: &mut Vec<Vec<Outcome>>) {
-        outcomes.resize_with(self.attributes.len(), Vec::new);
-        let columns = self.attributes.iter().zip(&batch.columns).zip(outcomes);
-        for (((coder, other), values), outcomes) in columns {
-            outcomes.clear();
-            outcomes.extend((0..batch.rows).map(|row| {
-                match (coder.code(values.get(row)), self.rule, other) {
-                    (Coded::Cell(cell), ..) => Outcome::Cell(cell),
-                    (Coded::Nearest(cell), OutOfDomain::Clamp, _) => Outcome::Clamped(cell),
-                    (_, _, Some(cell)) => Outcome::Other(*cell),
-                    (_, _, None) => Outcome::Outside,
-                }
-            }));
+    /// Codes the columns of a batch, which are in the order of the schema. Returns whether every
+    /// record is inside the schema.
+    pub(super) fn code(&self, batch: &Batch<'_>, coded: &mut Vec<CodedValues>) -> Vec<bool> {
+        coded.resize_with(self.attributes.len(), CodedValues::default);
+        let mut inside = vec![true; batch.rows];
+        for (position, (values, coded)) in batch.columns.iter().zip(coded).enumerate() {
+            coded.cells.resize(batch.rows, 0);
+            coded.outcomes.resize(batch.rows, Outcome::Outside);
+            self.code_column(position, values, coded);
+            for (inside, outcome) in inside.iter_mut().zip(&coded.outcomes) {
+                *inside &= *outcome != Outcome::Outside;
+            }
+        }
+        inside
+    }
+
+    fn code_column(&self, position: usize, values: &Values<'_>, coded: &mut CodedValues) {
+        let (coder, other) = &self.attributes[position];
+        let rule = Rule { coder, clamps: self.rule == OutOfDomain::Clamp, other: *other };
+        let next = coded.cells.iter_mut().zip(&mut coded.outcomes);
+        let Some((distinct, indices)) = values.dictionary() else {
+            return values.for_each(Writer { rule, next });
+        };
+        let mut found = CodedValues::default();
+        distinct.for_each(|value: Value<'_>| {
+            let (cell, outcome) = rule.code(value);
+            found.cells.push(cell);
+            found.outcomes.push(outcome);
+        });
+        let missing = rule.code(Value::Missing);
+        for ((cell, outcome), index) in next.zip(indices) {
+            let of = |index: usize| Some((*found.cells.get(index)?, *found.outcomes.get(index)?));
+            (*cell, *outcome) = index.and_then(of).unwrap_or(missing);
         }
     }
 
     /// Describes the valid values of an attribute.
     pub(super) fn allowed(&self, position: usize) -> String {
         self.attributes[position].0.allowed()
+    }
+}
+
+/// The coding of one attribute, with the rule for values outside the schema.
+#[derive(Clone, Copy)]
+struct Rule<'a> {
+    coder: &'a Coder<'a>,
+    clamps: bool,
+    /// The cell of other values.
+    other: Option<u32>,
+}
+
+impl Rule<'_> {
+    #[inline(always)]
+    fn code(&self, value: Value<'_>) -> (u32, Outcome) {
+        match self.coder.code(value) {
+            Coded::Cell(cell) => (cell, Outcome::Cell),
+            Coded::Nearest(cell) if self.clamps => (cell, Outcome::Clamped),
+            _ => match self.other {
+                Some(cell) => (cell, Outcome::Other),
+                None => (0, Outcome::Outside),
+            },
+        }
+    }
+}
+
+/// Writes the cell of every value.
+struct Writer<'a, I> {
+    rule: Rule<'a>,
+    next: I,
+}
+
+impl<'a, I: Iterator<Item = (&'a mut u32, &'a mut Outcome)>> EachValue for Writer<'_, I> {
+    #[inline(always)]
+    fn take(&mut self, value: Value<'_>) {
+        if let Some((cell, outcome)) = self.next.next() {
+            (*cell, *outcome) = self.rule.code(value);
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Tables of records as cell numbers, counted into marginals on demand.
 
 use std::fmt;
+use std::ops::Range;
 
 use rand::{Rng, RngExt};
 
@@ -95,8 +96,9 @@ impl Records {
                     column.len().to_string(),
                 );
             }
-            if let Some((row, cell)) =
-                column.iter().enumerate().find(|&(_, cell)| cell as usize >= attribute.size)
+            if column.max().is_some_and(|cell| cell as usize >= attribute.size)
+                && let Some((row, cell)) =
+                    column.iter().enumerate().find(|&(_, cell)| cell as usize >= attribute.size)
             {
                 let found = format!("{cell} in record {}", row + 1);
                 return refuse(what, format!("cell numbers below {}", attribute.size), found);
@@ -159,12 +161,22 @@ impl Records {
     /// # Errors
     /// As [`Records::marginal`].
     pub fn count_into(&self, attributes: AttributeSet, counts: &mut Vec<f64>) -> Result<()> {
+        self.count_part_into(attributes, 0..self.len(), counts)
+    }
+
+    /// [`Records::count_into`] of consecutive records.
+    pub(super) fn count_part_into(
+        &self,
+        attributes: AttributeSet,
+        part: Range<usize>,
+        counts: &mut Vec<f64>,
+    ) -> Result<()> {
         let cells = self.cells(attributes)?;
         counts.clear();
         counts.resize(cells, 0.0);
         if cells <= MAX_SMALL_CELLS {
             let mut lanes = [[0u32; MAX_SMALL_CELLS]; LANES];
-            self.for_each_block(attributes, |block| {
+            self.for_each_block(attributes, part, |block| {
                 let mut quads = block.chunks_exact(LANES);
                 for quad in &mut quads {
                     for (lane, &cell) in lanes.iter_mut().zip(quad) {
@@ -179,7 +191,7 @@ impl Records {
                 *count = lanes.iter().map(|lane| f64::from(lane[cell])).sum();
             }
         } else {
-            self.for_each_block(attributes, |block| {
+            self.for_each_block(attributes, part, |block| {
                 for &cell in block {
                     counts[cell as usize] += 1.0;
                 }
@@ -227,11 +239,16 @@ impl Records {
     /// Passes the records' cell numbers in a marginal to `count`, one block at a time.
     ///
     /// The marginal must have fewer than 2³² cells.
-    fn for_each_block(&self, attributes: AttributeSet, mut count: impl FnMut(&[u32])) {
+    fn for_each_block(
+        &self,
+        attributes: AttributeSet,
+        part: Range<usize>,
+        mut count: impl FnMut(&[u32]),
+    ) {
         let mut cells = [0u32; BLOCK];
-        let mut start = 0;
-        while start < self.len() {
-            let block = &mut cells[..BLOCK.min(self.len() - start)];
+        let mut start = part.start;
+        while start < part.end {
+            let block = &mut cells[..BLOCK.min(part.end - start)];
             block.fill(0);
             for p in attributes.positions() {
                 if let Some(column) = self.column_at(p) {

@@ -74,7 +74,7 @@ pub(super) fn measure(
     noise: ReleaseNoise,
 ) -> Result<Measurements> {
     check_plan(plan, reservation)?;
-    let mut table = ReleaseTable::open(records, reservation.rho(), reservation.unit(), noise)?;
+    let mut table = ReleaseTable::open(records, reservation.rho(), reservation.unit(), noise);
     let questions: Vec<IntegerQuestion<'_>> =
         plan.measurements().iter().map(IntegerMeasurement::question).collect();
     let answers = table.answer(&questions)?;

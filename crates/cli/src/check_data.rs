@@ -1,4 +1,4 @@
-//! `matmech check-data`: checks a CSV file against a schema before a release. **Not private.**
+//! `matmech check-data`: checks a table against a schema before a release. **Not private.**
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ pub(super) struct CheckDataCommand {
     /// Schema file (TOML)
     #[arg(long, value_name = "FILE")]
     schema: PathBuf,
-    /// Records: CSV with a header
+    /// Records: CSV with a header, or Parquet
     #[arg(long, value_name = "FILE")]
     data: PathBuf,
     /// How to handle values outside the schema in attributes without a cell for other values

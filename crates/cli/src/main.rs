@@ -50,7 +50,7 @@ enum Command {
     Stream(stream::StreamCommand),
     /// Plan measurements over many attributes and print the expected errors; does not read data.
     Plan(plan::PlanCommand),
-    /// PRIVATE: answer a workload from a CSV file with discrete Gaussian noise, charged to a
+    /// PRIVATE: answer a workload from a table with discrete Gaussian noise, charged to a
     /// ledger.
     ///
     /// The budget is zero-concentrated differential privacy (zCDP) for the unit set by --unit-rows
@@ -63,7 +63,7 @@ enum Command {
     Release(release::ReleaseCommand),
     /// Compute answers from the measurements of a release, at no privacy cost.
     Answer(answer::AnswerCommand),
-    /// NOT PRIVATE: check a CSV file against a schema before a release.
+    /// NOT PRIVATE: check a table against a schema before a release.
     ///
     /// Prints the records kept and dropped and the values outside the schema. Counts are exact, and
     /// the first lines with a value outside the schema are quoted: only for people who may see the

@@ -39,6 +39,11 @@ impl Decimal {
         Decimal { digits, exponent }
     }
 
+    /// Returns `digits · 10^exponent`, for exponents up to ±10,000 in magnitude.
+    pub fn of_digits(digits: i128, exponent: i64) -> Self {
+        Self::of(digits.into(), exponent.clamp(-MAX_EXPONENT, MAX_EXPONENT))
+    }
+
     /// Reads a number as in JSON: `3`, `-0.25`, `1e-05`; also `.5` and `5.`.
     ///
     /// Returns `None` for other text. Leading zeros, a plus sign and spaces are other text, so that

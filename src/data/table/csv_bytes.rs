@@ -121,7 +121,15 @@ impl<R: Read> CsvBytes<R> {
                 other => break other?,
             }
         };
-        for &byte in &block[..filled] {
+        let mut rest = &block[..filled];
+        while let Some((&byte, after)) = rest.split_first() {
+            let plain = self.plain_bytes(rest);
+            if plain > 0 {
+                self.take_plain(&rest[..plain]);
+                rest = &rest[plain..];
+                continue;
+            }
+            rest = after;
             if self.mark == BYTE_ORDER_MARK.len() {
                 self.take(byte);
             } else if byte == BYTE_ORDER_MARK[self.mark] {
@@ -154,6 +162,31 @@ impl<R: Read> CsvBytes<R> {
         if found < BYTE_ORDER_MARK.len() {
             BYTE_ORDER_MARK[..found].iter().for_each(|&byte| self.take(byte));
         }
+    }
+
+    /// Returns the number of first bytes that are passed on as they are, in one piece: those up to
+    /// a quotation mark or a carriage return, after the header of a file with several columns.
+    fn plain_bytes(&self, bytes: &[u8]) -> usize {
+        if self.header != Header::MoreColumns
+            || self.after_carriage_return
+            || self.state == State::QuoteInQuoted
+        {
+            return 0;
+        }
+        memchr::memchr2(b'"', b'\r', bytes).unwrap_or(bytes.len())
+    }
+
+    /// Takes bytes that [`CsvBytes::plain_bytes`] has found.
+    fn take_plain(&mut self, bytes: &[u8]) {
+        self.line += memchr::memchr_iter(b'\n', bytes).count();
+        if self.state != State::Quoted {
+            self.state = match bytes.last() {
+                Some(b',') => State::FieldStart,
+                Some(b'\n') => State::RecordStart,
+                _ => State::Unquoted,
+            };
+        }
+        self.out.extend_from_slice(bytes);
     }
 
     fn take(&mut self, byte: u8) {

@@ -5,12 +5,15 @@ use std::io::Read;
 use std::path::Path;
 
 use super::csv_bytes::{CsvBytes, FaultAt};
-use super::typed::{Batch, ColumnHeader, Fault, ReadError, TypedTable, Values};
+use super::typed::{Batch, ColumnHeader, Fault, FieldBytes, ReadError, TypedTable, Values};
 use crate::error::{Error, Result};
 use crate::schema::ColumnType;
 
 /// Records per batch.
 const BATCH: usize = 1024;
+
+/// Bytes that the reader splits at a time.
+const BUFFER: usize = 1 << 16;
 
 /// A range that starts after its end: the line has no value for the column.
 const NO_FIELD: (usize, usize) = (1, 0);
@@ -33,7 +36,7 @@ pub struct CsvTable {
     headers: Vec<ColumnHeader>,
     field_counts: FieldCounts,
     /// The fields of the last batch.
-    bytes: Vec<u8>,
+    bytes: FieldBytes,
     ranges: Vec<Vec<(usize, usize)>>,
     lines: Vec<usize>,
     record: csv::ByteRecord,
@@ -71,8 +74,10 @@ impl CsvTable {
         origin: &str,
         field_counts: FieldCounts,
     ) -> Result<Self> {
-        let mut reader =
-            csv::ReaderBuilder::new().flexible(true).from_reader(CsvBytes::new(source));
+        let mut reader = csv::ReaderBuilder::new()
+            .flexible(true)
+            .buffer_capacity(BUFFER)
+            .from_reader(CsvBytes::new(source));
         let mut header =
             reader.byte_headers().map_err(|error| read_error(error).unquoted(origin))?.clone();
         header.trim();
@@ -86,7 +91,7 @@ impl CsvTable {
             reader,
             headers,
             field_counts,
-            bytes: Vec::new(),
+            bytes: FieldBytes::default(),
             ranges: Vec::new(),
             lines: Vec::new(),
             record: csv::ByteRecord::new(),
@@ -142,7 +147,8 @@ impl TypedTable for CsvTable {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
-        self.bytes.clear();
+        let mut bytes: Vec<u8> = std::mem::take(&mut self.bytes).into();
+        bytes.clear();
         self.lines.clear();
         self.ranges.resize_with(columns.len(), Vec::new);
         self.ranges.iter_mut().for_each(Vec::clear);
@@ -158,11 +164,11 @@ impl TypedTable for CsvTable {
             }
             self.lines.push(self.line());
             for (&column, ranges) in columns.iter().zip(&mut self.ranges) {
-                let start = self.bytes.len();
+                let start = bytes.len();
                 ranges.push(match self.record.get(column) {
                     Some(field) => {
-                        self.bytes.extend_from_slice(field);
-                        (start, self.bytes.len())
+                        bytes.extend_from_slice(field);
+                        (start, bytes.len())
                     }
                     None => NO_FIELD,
                 });
@@ -171,6 +177,7 @@ impl TypedTable for CsvTable {
         if self.lines.is_empty() {
             return Ok(None);
         }
+        self.bytes = bytes.into();
         let columns =
             self.ranges.iter().map(|ranges| Values::Fields(&self.bytes, ranges)).collect();
         Ok(Some(Batch { rows: self.lines.len(), columns, lines: &self.lines }))
@@ -180,7 +187,6 @@ impl TypedTable for CsvTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::Value;
 
     fn table(text: &str, field_counts: FieldCounts) -> CsvTable {
         let source = Box::new(std::io::Cursor::new(text.to_owned()));
@@ -194,9 +200,9 @@ mod tests {
         assert_eq!(names, ["a", "b", "c"]);
         let batch = table.next_batch(&[2, 0, 1]).unwrap().unwrap();
         assert_eq!((batch.rows, batch.lines), (2, &[2, 4][..]));
-        let values = |row| [0, 1, 2].map(|column| batch.columns[column].get(row));
-        assert_eq!(values(0), [Value::Text("x\ny"), Value::Text("1"), Value::Text("")]);
-        assert_eq!(values(1), [Value::Missing, Value::Text("2"), Value::Missing]);
+        let values = |row| [0, 1, 2].map(|column| batch.columns[column].in_words(row));
+        assert_eq!(values(0), ["`x\ny`", "`1`", "``"]);
+        assert_eq!(values(1), ["no value", "`2`", "no value"]);
         assert!(table.next_batch(&[0]).unwrap().is_none());
     }
 

@@ -3,6 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::Schema;
+
+use super::arrow_values::column_type;
 use super::owned_value::OwnedValue;
 use super::typed::{Batch, ColumnHeader, ReadError, TypedTable, Values};
 use crate::error::{Error, Result};
@@ -14,23 +18,8 @@ const BATCH: usize = 4096;
 /// A column in memory. `Debug` shows its type only.
 #[derive(Clone)]
 pub enum MemoryColumn {
-    /// Integers.
-    Integer(Vec<i64>),
-    /// Integers without a sign.
-    Unsigned(Vec<u64>),
-    /// Doubles; NaN is a missing value.
-    Float(Vec<f64>),
-    /// Single-precision numbers; each stands for its shortest decimal, as a double.
-    Single(Vec<f32>),
-    /// Booleans.
-    Boolean(Vec<bool>),
-    /// Times as multiples of a number of nanoseconds; the smallest integer is a missing value.
-    Time {
-        /// The times.
-        values: Vec<i64>,
-        /// Nanoseconds per unit.
-        unit: i64,
-    },
+    /// An Arrow array; NaN is a missing value.
+    Array(ArrayRef),
     /// Values of a type, also missing ones.
     Values(ColumnType, Vec<OwnedValue>),
 }
@@ -38,35 +27,15 @@ pub enum MemoryColumn {
 impl MemoryColumn {
     fn kind(&self) -> ColumnType {
         match self {
-            MemoryColumn::Integer(_) | MemoryColumn::Unsigned(_) => ColumnType::Integer,
-            MemoryColumn::Float(_) | MemoryColumn::Single(_) => ColumnType::Float,
-            MemoryColumn::Boolean(_) => ColumnType::Boolean,
-            MemoryColumn::Time { .. } => ColumnType::Time,
+            MemoryColumn::Array(array) => column_type(array.data_type()),
             MemoryColumn::Values(kind, _) => *kind,
         }
     }
 
     fn len(&self) -> usize {
         match self {
-            MemoryColumn::Integer(values) => values.len(),
-            MemoryColumn::Unsigned(values) => values.len(),
-            MemoryColumn::Float(values) => values.len(),
-            MemoryColumn::Single(values) => values.len(),
-            MemoryColumn::Boolean(values) => values.len(),
-            MemoryColumn::Time { values, .. } => values.len(),
+            MemoryColumn::Array(array) => array.len(),
             MemoryColumn::Values(_, values) => values.len(),
-        }
-    }
-
-    fn values(&self, start: usize, end: usize) -> Values<'_> {
-        match self {
-            MemoryColumn::Integer(values) => Values::Integer(&values[start..end]),
-            MemoryColumn::Unsigned(values) => Values::Unsigned(&values[start..end]),
-            MemoryColumn::Float(values) => Values::Float(&values[start..end]),
-            MemoryColumn::Single(values) => Values::Single(&values[start..end]),
-            MemoryColumn::Boolean(values) => Values::Boolean(&values[start..end]),
-            MemoryColumn::Time { values, unit } => Values::Time(&values[start..end], *unit),
-            MemoryColumn::Values(_, values) => Values::Any(&values[start..end]),
         }
     }
 }
@@ -77,11 +46,12 @@ impl fmt::Debug for MemoryColumn {
     }
 }
 
-/// Columns of equal length, shared by its readers. `Debug` shows names and types only.
+/// A table in memory, shared by its readers. `Debug` shows names and types only.
 #[derive(Debug, Clone)]
 pub struct MemoryTable {
     headers: Arc<[ColumnHeader]>,
-    columns: Arc<[MemoryColumn]>,
+    /// The columns of consecutive records.
+    batches: Arc<[Vec<MemoryColumn>]>,
 }
 
 impl MemoryTable {
@@ -104,21 +74,43 @@ impl MemoryTable {
             kind: column.kind(),
         };
         let headers = columns.iter().map(header).collect();
-        let columns = columns.into_iter().map(|(_, column)| column).collect();
-        Ok(MemoryTable { headers, columns })
+        let columns: Vec<_> = columns.into_iter().map(|(_, column)| column).collect();
+        Ok(MemoryTable { headers, batches: Arc::new([columns]) })
+    }
+
+    /// Returns the table of Arrow record batches, whose values are not copied.
+    pub fn of_batches(schema: &Schema, batches: Vec<RecordBatch>) -> Self {
+        let columns = |batch: RecordBatch| {
+            batch.columns().iter().cloned().map(MemoryColumn::Array).collect::<Vec<_>>()
+        };
+        MemoryTable {
+            headers: headers_of(schema).into(),
+            batches: batches.into_iter().map(columns).collect(),
+        }
     }
 
     /// Returns a reader that starts at the first record.
     pub fn reader(&self) -> MemoryReader {
-        MemoryReader { table: self.clone(), next: 0 }
+        MemoryReader { table: self.clone(), batch: 0, next: 0, arrays: Vec::new() }
     }
+}
+
+/// Returns the columns of an Arrow schema.
+pub(super) fn headers_of(schema: &Schema) -> Vec<ColumnHeader> {
+    let fields = schema.fields().iter();
+    let header = |name: &str, kind| ColumnHeader { name: Some(name.trim().to_owned()), kind };
+    fields.map(|field| header(field.name(), column_type(field.data_type()))).collect()
 }
 
 /// Reads a table in memory.
 #[derive(Debug)]
 pub struct MemoryReader {
     table: MemoryTable,
+    batch: usize,
+    /// The next record of the batch.
     next: usize,
+    /// The arrays of the last records read, or `None` for other values.
+    arrays: Vec<Option<ArrayRef>>,
 }
 
 impl TypedTable for MemoryReader {
@@ -134,14 +126,28 @@ impl TypedTable for MemoryReader {
         &mut self,
         columns: &[usize],
     ) -> std::result::Result<Option<Batch<'_>>, ReadError> {
-        let count = self.table.columns.first().map_or(0, MemoryColumn::len);
-        let (start, end) = (self.next, count.min(self.next + BATCH));
+        let (batch, start, end) = loop {
+            let Some(batch) = self.table.batches.get(self.batch) else { return Ok(None) };
+            let count = batch.first().map_or(0, MemoryColumn::len);
+            let (start, end) = (self.next, count.min(self.next + BATCH));
+            if start < end {
+                break (batch, start, end);
+            }
+            (self.batch, self.next) = (self.batch + 1, 0);
+        };
         self.next = end;
-        if start == end {
-            return Ok(None);
-        }
-        let columns =
-            columns.iter().map(|&column| self.table.columns[column].values(start, end)).collect();
-        Ok(Some(Batch { rows: end - start, columns, lines: &[] }))
+        self.arrays.clear();
+        self.arrays.extend(columns.iter().map(|&column| match &batch[column] {
+            MemoryColumn::Array(array) => Some(array.slice(start, end - start)),
+            MemoryColumn::Values(..) => None,
+        }));
+        let values = columns.iter().zip(&self.arrays).map(|(&column, array)| {
+            match (array, &batch[column]) {
+                (Some(array), _) => Values::Array(array.as_ref()),
+                (None, MemoryColumn::Values(_, values)) => Values::Any(&values[start..end]),
+                (None, MemoryColumn::Array(_)) => Values::Any(&[]),
+            }
+        });
+        Ok(Some(Batch { rows: end - start, columns: values.collect(), lines: &[] }))
     }
 }

@@ -3,6 +3,10 @@
 use std::fmt;
 use std::path::Path;
 
+use arrow_array::Array;
+
+use super::arrow_values;
+use super::each_value::EachValue;
 use super::owned_value::OwnedValue;
 use crate::error::{Error, Place};
 use crate::schema::{ColumnType, Value};
@@ -57,19 +61,9 @@ impl fmt::Debug for Batch<'_> {
 #[derive(Clone, Copy)]
 pub enum Values<'a> {
     /// Fields of a text file: ranges of bytes. A range that starts after its end is missing.
-    Fields(&'a [u8], &'a [(usize, usize)]),
-    /// Integers.
-    Integer(&'a [i64]),
-    /// Integers without a sign.
-    Unsigned(&'a [u64]),
-    /// Doubles; NaN is a missing value.
-    Float(&'a [f64]),
-    /// Single-precision numbers, which stand for their shortest decimals; NaN is a missing value.
-    Single(&'a [f32]),
-    /// Booleans.
-    Boolean(&'a [bool]),
-    /// Times as multiples of a number of nanoseconds; the smallest integer is a missing value.
-    Time(&'a [i64], i64),
+    Fields(&'a FieldBytes, &'a [(usize, usize)]),
+    /// An Arrow array; NaN is a missing value.
+    Array(&'a dyn Array),
     /// Values with types of their own.
     Any(&'a [OwnedValue]),
 }
@@ -80,40 +74,89 @@ impl fmt::Debug for Values<'_> {
     }
 }
 
-impl<'a> Values<'a> {
-    /// Returns the value of a record; missing past the end.
-    pub fn get(&self, row: usize) -> Value<'a> {
-        let value = match *self {
+impl Values<'_> {
+    /// Passes on the value of every record, in order.
+    pub(in crate::data) fn for_each(&self, mut to: impl EachValue) {
+        match *self {
             Values::Fields(bytes, ranges) => {
-                ranges.get(row).and_then(|&(start, end)| bytes.get(start..end).map(Value::of_bytes))
+                ranges.iter().for_each(|&range| to.take(bytes.value(range)));
             }
-            Values::Integer(values) => values.get(row).map(|&v| Value::Integer(v.into())),
-            Values::Unsigned(values) => values.get(row).map(|&v| Value::Integer(v.into())),
-            Values::Float(values) => {
-                values.get(row).filter(|v| !v.is_nan()).map(|&v| Value::Float(v))
+            Values::Array(array) => arrow_values::for_each(array, &mut to),
+            Values::Any(values) => values.iter().for_each(|value| to.take(value.as_value())),
+        }
+    }
+
+    /// Returns the distinct values of a dictionary and the index of the value of every record.
+    pub(in crate::data) fn dictionary(&self) -> Option<(Values<'_>, Vec<Option<usize>>)> {
+        let Values::Array(array) = self else { return None };
+        let (values, keys) = arrow_values::keys_of(*array)?;
+        Some((Values::Array(values), keys))
+    }
+
+    /// Returns the value of a record in words, for a person who may see the data.
+    pub(in crate::data) fn in_words(&self, row: usize) -> String {
+        let (mut index, mut words) = (0, Value::Missing.to_string());
+        self.for_each(|value: Value<'_>| {
+            if index == row {
+                words = value.to_string();
             }
-            Values::Single(values) => {
-                values.get(row).filter(|v| !v.is_nan()).map(|&v| Value::Float(widened(v)))
-            }
-            Values::Boolean(values) => values.get(row).map(|&v| Value::Boolean(v)),
-            Values::Time(values, unit) => values
-                .get(row)
-                .filter(|&&v| v != i64::MIN)
-                .map(|&v| Value::Time(i128::from(v) * i128::from(unit))),
-            Values::Any(values) => values.get(row).map(OwnedValue::as_value),
-        };
-        value.unwrap_or(Value::Missing)
+            index += 1;
+        });
+        words
     }
 }
 
-/// Returns the double of the shortest decimal of a single-precision number.
-fn widened(single: f32) -> f64 {
-    let double = f64::from(single);
-    // Integers below 2²⁴ are their own shortest decimals.
-    if single.fract() == 0.0 && single.abs() < 16_777_216.0 {
-        return double;
+/// The bytes of the fields of a batch, one after the other.
+pub enum FieldBytes {
+    /// UTF-8: no field is checked again.
+    Text(String),
+    /// Other bytes.
+    Bytes(Vec<u8>),
+}
+
+impl fmt::Debug for FieldBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FieldBytes")
     }
-    format!("{single:e}").parse().unwrap_or(double)
+}
+
+impl Default for FieldBytes {
+    fn default() -> Self {
+        FieldBytes::Bytes(Vec::new())
+    }
+}
+
+impl From<Vec<u8>> for FieldBytes {
+    fn from(bytes: Vec<u8>) -> Self {
+        String::from_utf8(bytes)
+            .map_or_else(|error| FieldBytes::Bytes(error.into_bytes()), FieldBytes::Text)
+    }
+}
+
+impl From<FieldBytes> for Vec<u8> {
+    fn from(fields: FieldBytes) -> Self {
+        match fields {
+            FieldBytes::Text(text) => text.into_bytes(),
+            FieldBytes::Bytes(bytes) => bytes,
+        }
+    }
+}
+
+impl FieldBytes {
+    #[inline(always)]
+    fn value(&self, (start, end): (usize, usize)) -> Value<'_> {
+        // The bytes of two fields may be UTF-8 together only; then no field ends between them.
+        if let FieldBytes::Text(text) = self
+            && let Some(field) = text.get(start..end)
+        {
+            return Value::Text(field);
+        }
+        let bytes = match self {
+            FieldBytes::Text(text) => text.as_bytes(),
+            FieldBytes::Bytes(bytes) => bytes,
+        };
+        bytes.get(start..end).map_or(Value::Missing, Value::of_bytes)
+    }
 }
 
 /// A failure of reading.
@@ -121,6 +164,8 @@ fn widened(single: f32) -> f64 {
 pub enum ReadError {
     /// The operating system reports an error.
     Io(std::io::Error),
+    /// Data of a binary file cannot be decoded. The text quotes no value.
+    Undecodable(&'static str),
     /// The text is not a CSV file.
     Malformed {
         /// The line, from 1.
@@ -137,6 +182,7 @@ impl ReadError {
                       line of a fault";
         match self {
             ReadError::Io(error) => Error::io(Path::new(origin), "reading", error, remedy),
+            ReadError::Undecodable(format) => undecodable(origin, format),
             ReadError::Malformed { fault: Fault::FieldCount { .. }, .. } => {
                 let expected = "lines with a value for every column";
                 Error::bad_input(origin, expected, "another line", remedy)
@@ -153,6 +199,7 @@ impl ReadError {
         let remedy = "correct the file: a header line, then one value per column on every line";
         match self {
             ReadError::Io(error) => Error::io(Path::new(origin), "reading", error, remedy),
+            ReadError::Undecodable(format) => undecodable(origin, format),
             ReadError::Malformed { line, fault } => {
                 let (expected, found) = fault.in_words();
                 let place = Some(Place { line, column: 0 });
@@ -166,6 +213,16 @@ impl ReadError {
             }
         }
     }
+}
+
+fn undecodable(origin: &str, format: &str) -> Error {
+    Error::bad_input(
+        origin,
+        format!("{format} data that can be decoded to the end"),
+        "damaged data, or an encoding that is not supported",
+        "write the table again with the codec snappy, zstd, gzip or none, and check it by reading \
+         it in the program that wrote it",
+    )
 }
 
 /// What is wrong with a CSV file.

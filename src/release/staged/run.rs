@@ -72,7 +72,7 @@ pub(super) fn measure(
     finished: &mut dyn FnMut(&StagedMeasurements) -> Result<()>,
 ) -> Result<()> {
     check(&ExactRho::of_rounded_down(plan.rho()), plan.unit(), reservation)?;
-    let mut table = ReleaseTable::open(records, plan.rho(), plan.unit(), noise)?;
+    let mut table = ReleaseTable::open(records, plan.rho(), plan.unit(), noise);
     let mut residuals = plan.residuals();
     let mut left = plan.budget_of_stages()?;
     let estimates = plan.stages().run(&mut |_, list| {

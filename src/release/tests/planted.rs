@@ -32,7 +32,7 @@ fn with_mistake(
     let mut measured = released(plan, records, seed);
     let table = |seed| {
         let total = rho(1e9);
-        ReleaseTable::open(records, total, plan.unit(), ReleaseNoise::of_counter(seed)).unwrap()
+        ReleaseTable::open(records, total, plan.unit(), ReleaseNoise::of_counter(seed))
     };
     let exact = |measurement: &IntegerMeasurement| -> Vec<i128> {
         let counts: Vec<u32> =
@@ -201,8 +201,7 @@ fn mistakes_in_what_is_measured_are_caught() {
             .unwrap();
     let reservation = rho(0.1);
     let mut table =
-        ReleaseTable::open(&records, reservation, plan.unit(), ReleaseNoise::of_counter(1))
-            .unwrap();
+        ReleaseTable::open(&records, reservation, plan.unit(), ReleaseNoise::of_counter(1));
     let deviation = RationalDeviation::new(1 << 16, 1).unwrap();
     let question = IntegerQuestion {
         attributes: crate::domain::AttributeSet::single(0),

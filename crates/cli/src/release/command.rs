@@ -29,7 +29,7 @@ pub(crate) struct ReleaseCommand {
     schema: PathBuf,
     #[command(flatten)]
     target: Target,
-    /// Records: CSV with a header
+    /// Records: CSV with a header, or Parquet
     ///
     /// Columns are matched by attribute name; other columns are ignored.
     #[arg(long, value_name = "FILE", required_unless_present = "dry_run")]

@@ -1,4 +1,4 @@
-//! `matmech release`: private answers from a CSV file.
+//! `matmech release`: private answers from a table.
 //!
 //! With `matmech answer`, the only command whose output about private data may be published.
 

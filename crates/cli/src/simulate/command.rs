@@ -19,7 +19,7 @@ pub(crate) struct SimulateCommand {
     /// Schema file (TOML): [[attribute]] tables with name, size, kind and values or bins
     #[arg(long, value_name = "FILE")]
     schema: PathBuf,
-    /// Records: CSV with a header
+    /// Records: CSV with a header, or Parquet
     ///
     /// Columns are matched by attribute name; other columns are ignored. Attributes without values
     /// or bins in the schema hold cell numbers.

@@ -164,7 +164,19 @@ struct ScaledBins {
 }
 
 impl PreparedBins<'_> {
+    /// Returns the first and the last integer that the bins contain, if they fit 64 bits.
+    pub(super) fn integers_inside(&self) -> Option<(i64, i64)> {
+        let first = self.bins.low.to_ratio().ceil().to_integer().to_i64()?;
+        Some((first, self.bins.high.to_ratio().floor().to_integer().to_i64()?))
+    }
+
     pub(super) fn bin_of_integer(&self, number: i64) -> BinOf {
+        // Integers of 53 bits are exact as doubles.
+        if number.unsigned_abs() < 1 << 53
+            && let Some(bin) = self.fast(number as f64)
+        {
+            return bin;
+        }
         let Some(ScaledBins { power, low, width }) = self.integers else {
             return self.bins.bin_of(&number.into());
         };

@@ -1,6 +1,6 @@
 //! The mapping from an attribute's values in a table to its cells.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 use super::bins::{BinOf, Bins, PreparedBins};
 use super::value::{ColumnType, ListedValue, Value, boolean_of, time_of};
@@ -38,6 +38,7 @@ pub struct Coder<'a> {
     size: usize,
     is_numeric: bool,
     cells: Cells<'a>,
+    table: IntegerTable,
 }
 
 #[derive(Debug)]
@@ -45,6 +46,31 @@ enum Cells<'a> {
     Index,
     Bins(PreparedBins<'a>),
     Listed(Listed<'a>),
+}
+
+/// Maximum number of integers whose cells are tabulated.
+const MAX_TABLE: i64 = 1 << 12;
+
+/// The cells of consecutive integers.
+#[derive(Debug, Default)]
+struct IntegerTable {
+    first: i64,
+    coded: Vec<Coded>,
+}
+
+impl IntegerTable {
+    /// Tabulates the integers from `first` to `last`; none if there are too many.
+    fn new(first: i64, last: i64, code: impl Fn(i64) -> Coded) -> Self {
+        match last.checked_sub(first) {
+            Some(0..MAX_TABLE) => IntegerTable { first, coded: (first..=last).map(code).collect() },
+            _ => IntegerTable::default(),
+        }
+    }
+
+    #[inline(always)]
+    fn get(&self, number: i64) -> Option<Coded> {
+        self.coded.get(usize::try_from(number.wrapping_sub(self.first)).ok()?).copied()
+    }
 }
 
 /// The cells of listed values.
@@ -154,21 +180,6 @@ impl<'a> Listed<'a> {
         self.times.get(&time_of(text)?).copied()
     }
 
-    fn cell(&self, value: Value<'_>) -> Option<u32> {
-        match value {
-            Value::Text(text) => self.text(text.trim()),
-            Value::Integer(number) => match i64::try_from(number) {
-                Ok(number) => self.integers.get(&number).copied(),
-                Err(_) => self.number(&number.into()),
-            },
-            Value::Float(number) => self.float(number),
-            Value::Number(number) => self.number(number),
-            Value::Boolean(boolean) => self.booleans[usize::from(boolean)],
-            Value::Time(time) => self.times.get(&time).copied(),
-            Value::Missing | Value::Bytes(_) | Value::Other => None,
-        }
-    }
-
     fn accepts(&self, column: ColumnType) -> bool {
         let has_integers =
             !self.integers.is_empty() || self.numbers.keys().any(Decimal::is_integer);
@@ -178,6 +189,7 @@ impl<'a> Listed<'a> {
             ColumnType::Float => has_integers || self.has_fraction,
             ColumnType::Boolean => self.booleans.iter().any(Option::is_some),
             ColumnType::Time => !self.times.is_empty(),
+            ColumnType::Unsupported(_) => false,
         }
     }
 }
@@ -195,51 +207,115 @@ impl<'a> Coder<'a> {
             Coding::Values(values) => Cells::Listed(Listed::of(values).0),
             Coding::Bins(bins) => Cells::Bins(bins.prepared()),
         };
-        Coder { coding, size, is_numeric: kind == AttributeKind::Numeric, cells }
+        let mut coder = Coder {
+            coding,
+            size,
+            is_numeric: kind == AttributeKind::Numeric,
+            cells,
+            table: IntegerTable::default(),
+        };
+        coder.table = coder.tabulated();
+        coder
+    }
+
+    /// Returns the cells of the integers inside the range of the attribute.
+    fn tabulated(&self) -> IntegerTable {
+        let range = match &self.cells {
+            Cells::Index => i64::try_from(self.size).ok().map(|size| (0, size - 1)),
+            Cells::Bins(bins) => bins.integers_inside(),
+            Cells::Listed(listed) => {
+                listed.integers.keys().copied().min().zip(listed.integers.keys().copied().max())
+            }
+        };
+        range.map_or_else(IntegerTable::default, |(first, last)| {
+            IntegerTable::new(first, last, |number| self.code_integer(number.into()))
+        })
     }
 
     /// Returns the cell of a value.
+    #[inline(always)]
     pub fn code(&self, value: Value<'_>) -> Coded {
-        match &self.cells {
-            Cells::Listed(listed) => listed.cell(value).map_or(Coded::Outside, Coded::Cell),
-            Cells::Bins(bins) => {
-                let bin = match value {
-                    Value::Integer(number) => Some(match i64::try_from(number) {
-                        Ok(number) => bins.bin_of_integer(number),
-                        Err(_) => bins.bin_of_decimal(&number.into()),
-                    }),
-                    Value::Float(number) => match exact_integer(number) {
-                        Some(integer) => Some(bins.bin_of_integer(integer)),
-                        None => number.is_finite().then(|| bins.bin_of_float(number)),
-                    },
-                    Value::Number(number) => Some(bins.bin_of_decimal(number)),
-                    Value::Text(text) => number_of(text.trim()).map(|number| match number {
-                        TextNumber::Integer(number) => bins.bin_of_integer(number),
-                        TextNumber::Other(number) => bins.bin_of_decimal(&number),
-                    }),
-                    _ => None,
-                };
-                match bin {
-                    Some(BinOf::Bin(cell)) => Coded::Cell(cell),
-                    Some(BinOf::Below) => Coded::Nearest(0),
-                    Some(BinOf::Above) => Coded::Nearest(self.last()),
-                    None => Coded::Outside,
-                }
-            }
-            Cells::Index => match value {
-                Value::Integer(number) => self.cell_number(number),
-                Value::Float(number) if number.is_finite() => match exact_integer(number) {
-                    Some(number) => self.cell_number(number.into()),
-                    None => self.other_number(number),
-                },
-                Value::Number(number) => self.decimal_cell_number(number),
-                Value::Text(text) => match number_of(text.trim()) {
-                    Some(TextNumber::Integer(number)) => self.cell_number(number.into()),
-                    Some(TextNumber::Other(number)) => self.decimal_cell_number(&number),
-                    None => Coded::Outside,
-                },
-                _ => Coded::Outside,
+        match value {
+            Value::Integer(number) => match i64::try_from(number) {
+                Ok(small) => self.code_small(small),
+                Err(_) => self.code_integer(number),
             },
+            Value::Float(number) => match exact_integer(number) {
+                Some(integer) => self.code_small(integer),
+                None => self.code_fraction(number),
+            },
+            Value::Text(text) => self.code_text(trimmed(text)),
+            other => self.code_other(other),
+        }
+    }
+
+    #[inline(always)]
+    fn code_small(&self, number: i64) -> Coded {
+        self.table.get(number).unwrap_or_else(|| self.code_integer(number.into()))
+    }
+
+    /// Codes an integer without the table.
+    fn code_integer(&self, number: i128) -> Coded {
+        let small = i64::try_from(number);
+        match (&self.cells, small) {
+            (Cells::Listed(listed), Ok(small)) => found(listed.integers.get(&small).copied()),
+            (Cells::Listed(listed), Err(_)) => found(listed.number(&number.into())),
+            (Cells::Bins(bins), Ok(small)) => self.of_bin(bins.bin_of_integer(small)),
+            (Cells::Bins(bins), Err(_)) => self.of_bin(bins.bin_of_decimal(&number.into())),
+            (Cells::Index, _) => self.cell_number(number),
+        }
+    }
+
+    /// Codes a double that is not an integer below 2⁵³.
+    fn code_fraction(&self, number: f64) -> Coded {
+        match &self.cells {
+            Cells::Listed(listed) => found(listed.float(number)),
+            _ if !number.is_finite() => Coded::Outside,
+            Cells::Bins(bins) => self.of_bin(bins.bin_of_float(number)),
+            Cells::Index => self.other_number(number),
+        }
+    }
+
+    /// Codes a text without surrounding spaces.
+    #[inline]
+    fn code_text(&self, text: &str) -> Coded {
+        match (&self.cells, text) {
+            (Cells::Listed(listed), text) => found(listed.text(text)),
+            (_, text) => match number_of(text) {
+                Some(TextNumber::Integer(number)) => self.code_small(number),
+                Some(TextNumber::Other(number)) => self.code_number(&number),
+                None => Coded::Outside,
+            },
+        }
+    }
+
+    fn code_number(&self, number: &Decimal) -> Coded {
+        match &self.cells {
+            Cells::Listed(listed) => found(listed.number(number)),
+            Cells::Bins(bins) => self.of_bin(bins.bin_of_decimal(number)),
+            Cells::Index => match number.to_i64() {
+                Some(number) => self.cell_number(number.into()),
+                None => self.other_number(number.to_f64()),
+            },
+        }
+    }
+
+    fn code_other(&self, value: Value<'_>) -> Coded {
+        match (value, &self.cells) {
+            (Value::Number(number), _) => self.code_number(number),
+            (Value::Boolean(boolean), Cells::Listed(listed)) => {
+                found(listed.booleans[usize::from(boolean)])
+            }
+            (Value::Time(time), Cells::Listed(listed)) => found(listed.times.get(&time).copied()),
+            _ => Coded::Outside,
+        }
+    }
+
+    fn of_bin(&self, bin: BinOf) -> Coded {
+        match bin {
+            BinOf::Bin(cell) => Coded::Cell(cell),
+            BinOf::Below => Coded::Nearest(0),
+            BinOf::Above => Coded::Nearest(self.last()),
         }
     }
 
@@ -252,13 +328,6 @@ impl<'a> Coder<'a> {
             0.. if number < self.size as i128 => Coded::Cell(number as u32),
             _ if self.is_numeric => Coded::Nearest(if number < 0 { 0 } else { self.last() }),
             _ => Coded::Outside,
-        }
-    }
-
-    fn decimal_cell_number(&self, number: &Decimal) -> Coded {
-        match number.to_i64() {
-            Some(number) => self.cell_number(number.into()),
-            None => self.other_number(number.to_f64()),
         }
     }
 
@@ -275,9 +344,10 @@ impl<'a> Coder<'a> {
     pub fn accepts(&self, column: ColumnType) -> bool {
         match &self.cells {
             Cells::Listed(listed) => listed.accepts(column),
-            Cells::Index | Cells::Bins(_) => {
-                !matches!(column, ColumnType::Boolean | ColumnType::Time)
-            }
+            Cells::Index | Cells::Bins(_) => !matches!(
+                column,
+                ColumnType::Boolean | ColumnType::Time | ColumnType::Unsupported(_)
+            ),
         }
     }
 
@@ -298,23 +368,56 @@ impl<'a> Coder<'a> {
     }
 }
 
+/// Returns the cell of a listed value.
+fn found(cell: Option<u32>) -> Coded {
+    cell.map_or(Coded::Outside, Coded::Cell)
+}
+
+/// Returns a text without surrounding spaces.
+#[inline(always)]
+fn trimmed(text: &str) -> &str {
+    match text.as_bytes() {
+        // ASCII characters above the space are no spaces.
+        [b'!'..=0x7f] | [b'!'..=0x7f, .., b'!'..=0x7f] => text,
+        _ => text.trim(),
+    }
+}
+
 /// A number in a text.
 enum TextNumber {
     Integer(i64),
     Other(Decimal),
 }
 
+/// Digits of an integer that fits 64 bits whatever they are.
+const MAX_DIGITS: usize = 18;
+
 /// Reads a number; most are integers.
 fn number_of(text: &str) -> Option<TextNumber> {
-    let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
-    let is_plain = matches!(digits, [b'0'] | [b'1'..=b'9', ..]);
-    if is_plain
-        && digits.iter().all(u8::is_ascii_digit)
-        && let Ok(integer) = text.parse()
-    {
-        return Some(TextNumber::Integer(integer));
+    match integer_of(text.as_bytes()) {
+        Some(integer) => Some(TextNumber::Integer(integer)),
+        None => Decimal::parse(text).map(TextNumber::Other),
     }
-    Decimal::parse(text).map(TextNumber::Other)
+}
+
+/// Reads an integer of at most 18 digits without leading zeros.
+#[inline(always)]
+fn integer_of(text: &[u8]) -> Option<i64> {
+    let (digits, is_negative) = match text {
+        [b'-', digits @ ..] => (digits, true),
+        digits => (digits, false),
+    };
+    if !matches!(digits, [b'0'..=b'9'] | [b'1'..=b'9', ..]) || digits.len() > MAX_DIGITS {
+        return None;
+    }
+    let mut number = 0;
+    for &digit in digits {
+        if !digit.is_ascii_digit() {
+            return None;
+        }
+        number = number * 10 + i64::from(digit - b'0');
+    }
+    Some(if is_negative { -number } else { number })
 }
 
 /// Counts the values that equal an earlier one in a look-up, or denote the same number, boolean or

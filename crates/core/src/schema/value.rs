@@ -21,6 +21,8 @@ pub enum ColumnType {
     Time,
     /// Every value has a type of its own, such as a list of Python objects.
     Any,
+    /// A type, in words, whose values equal no value of a schema.
+    Unsupported(&'static str),
 }
 
 impl fmt::Display for ColumnType {
@@ -32,6 +34,7 @@ impl fmt::Display for ColumnType {
             ColumnType::Boolean => "booleans",
             ColumnType::Time => "dates or times",
             ColumnType::Any => "any values",
+            ColumnType::Unsupported(words) => words,
         })
     }
 }

@@ -27,7 +27,7 @@ fn with_mistake(
     let Planned { plan, statement, schema_text } = planned;
     let table = |seed| {
         let noise = ReleaseNoise::of_counter(seed);
-        ReleaseTable::open(records, rho(1e9), plan.unit(), noise).unwrap()
+        ReleaseTable::open(records, rho(1e9), plan.unit(), noise)
     };
     let (mut first, mut second) = (table(seed), table(seed + 1_000_000_000));
     let mut measured = empty(plan, statement.clone(), sources(schema_text));
@@ -126,7 +126,7 @@ fn charges_before_rounding_are_caught() {
         questions.iter().map(|q| IntegerQuestion { deviation: down(q.deviation), ..*q }).collect();
     let open = || {
         let noise = ReleaseNoise::of_counter(1);
-        ReleaseTable::open(&with, cost.rounded_up().unwrap(), planned.plan.unit(), noise).unwrap()
+        ReleaseTable::open(&with, cost.rounded_up().unwrap(), planned.plan.unit(), noise)
     };
     assert!(open().answer(&rounded_down).is_err());
     assert!(open().answer(&questions).is_ok());
