@@ -26,6 +26,11 @@ LISTED = {
 OUTSIDE = {"text": "2139", "integer": 4, "float": 0.2, "time": datetime.date(2000, 1, 1)}
 
 
+#: Files of sources, until the end of the process.
+FOLDER = tempfile.TemporaryDirectory()
+NUMBERS = itertools.count()
+
+
 def has(name):
     return importlib.util.find_spec(name) is not None
 
@@ -106,11 +111,10 @@ def sources(kind, values):
         yield "arrow batches", pyarrow.table({"x": pyarrow.chunked_array([column[:1], column[1:]])})
         yield "arrow stream", table.to_reader()
         yield "arrow stream of dictionaries", pyarrow.table({"x": column.dictionary_encode()})
-        with tempfile.TemporaryDirectory() as folder:
-            for codec in ("none", "snappy", "zstd", "gzip"):
-                path = Path(folder) / f"{codec}.parquet"
-                pyarrow.parquet.write_table(table, path, compression=codec)
-                yield f"parquet {codec}", path
+        for codec in ("none", "snappy", "zstd", "gzip"):
+            path = Path(FOLDER.name) / f"{next(NUMBERS)}.parquet"
+            pyarrow.parquet.write_table(table, path, compression=codec)
+            yield f"parquet {codec}", path
         if has("duckdb"):
             import duckdb
 
