@@ -151,9 +151,11 @@ impl Judge<'_> {
             let path = Results::new(root, self.profile).table(&self.config.experiment);
             let keys = self.kind.key_columns().iter().copied();
             let set = self.config.derive.iter().flat_map(|derive| derive.set.keys());
-            let set: BTreeSet<&str> = set.map(String::as_str).collect();
             let columns = columns::BEFORE_KEYS.into_iter().chain(keys).chain(columns::AFTER_KEYS);
-            let columns = columns.chain(set).chain(columns::OF_DERIVED);
+            let columns = columns.chain(set.map(String::as_str)).chain(columns::OF_DERIVED);
+            // `set` can also name columns of the table.
+            let mut known = BTreeSet::new();
+            let columns = columns.filter(|column| known.insert(*column));
             Table::without_rows(&shown(root, &path), columns)?
         } else {
             derive::read(Results::new(root, self.profile), self.config)?
