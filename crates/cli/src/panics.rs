@@ -4,9 +4,13 @@ use std::io::Write as _;
 
 /// Installs a panic hook that does not print the text of a panic, which may hold a value of a record.
 ///
-/// Of a private command, the source line is left out too: it may depend on records.
+/// Of a private command, the source line is left out too: it may depend on records. Nothing is
+/// printed of a panic of a decoder, which becomes an error.
 pub(crate) fn hide_text(is_private: bool) {
     std::panic::set_hook(Box::new(move |panic| {
+        if matmech::data::table::is_decoding() {
+            return;
+        }
         let place = match panic.location() {
             Some(place) if !is_private => format!(" at {place}"),
             _ => String::new(),

@@ -21,7 +21,7 @@ pub use csv_table::{CsvTable, FieldCounts};
 pub(super) use each_value::EachValue;
 pub use memory::{MemoryColumn, MemoryReader, MemoryTable};
 pub use owned_value::OwnedValue;
-pub use parquet_table::{ParquetTable, is_parquet};
+pub use parquet_table::{ParquetTable, is_decoding, is_parquet};
 pub use typed::{Batch, ColumnHeader, Fault, FieldBytes, ReadError, TypedTable, Values};
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Parquet files.
 
+use std::cell::Cell;
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
@@ -89,9 +90,24 @@ impl ParquetTable {
     }
 }
 
-/// Calls the decoder, which panics for some damaged files.
+thread_local! {
+    static DECODING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Returns whether this thread decodes a Parquet file.
+///
+/// The decoder panics for some damaged files, which is caught and becomes an error. A panic hook
+/// prints nothing of such a panic: its text may hold a value of a record.
+pub fn is_decoding() -> bool {
+    DECODING.get()
+}
+
+/// Calls the decoder, and returns its panics as errors.
 fn without_panics<T, E>(decode: impl FnOnce() -> Result<T, E>) -> Result<T, Damaged> {
-    catch_unwind(AssertUnwindSafe(decode)).map_err(|_| Damaged)?.map_err(|_| Damaged)
+    DECODING.set(true);
+    let decoded = catch_unwind(AssertUnwindSafe(decode));
+    DECODING.set(false);
+    decoded.map_err(|_| Damaged)?.map_err(|_| Damaged)
 }
 
 /// The decoder failed. Its messages may quote values.

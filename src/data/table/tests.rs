@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::builder::StringDictionaryBuilder;
 use arrow_array::types::Int16Type;
@@ -295,9 +296,15 @@ fn texts_that_are_not_utf_8_are_outside_the_schema() {
     }
 }
 
-/// A damaged file is refused without a word of its records.
+/// A damaged file is refused without a word of its records, also if the decoder panics.
 #[test]
 fn damaged_parquet_files_are_refused() {
+    static PANICS: AtomicUsize = AtomicUsize::new(0);
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| match is_decoding() {
+        true => _ = PANICS.fetch_add(1, Ordering::Relaxed),
+        false => hook(panic),
+    }));
     let rows: Vec<Row> =
         (0..50).map(|k| (Some(k % 10), None, None, Some("02139"), None, None, None)).collect();
     let folder = tempfile::tempdir().unwrap();
@@ -330,6 +337,7 @@ fn damaged_parquet_files_are_refused() {
         }
     }
     assert!(refused > 40, "{refused}");
+    assert!(PANICS.load(Ordering::Relaxed) > 0 && !is_decoding());
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap as HashMap;
 
 use super::bins::{BinOf, Bins, PreparedBins};
+use super::integer_table::IntegerTable;
 use super::value::{ColumnType, ListedValue, Value, boolean_of, time_of};
 use crate::decimal::Decimal;
 use crate::domain::AttributeKind;
@@ -38,7 +39,7 @@ pub struct Coder<'a> {
     size: usize,
     is_numeric: bool,
     cells: Cells<'a>,
-    table: IntegerTable,
+    table: IntegerTable<Coded>,
 }
 
 #[derive(Debug)]
@@ -46,31 +47,6 @@ enum Cells<'a> {
     Index,
     Bins(PreparedBins<'a>),
     Listed(Listed<'a>),
-}
-
-/// Maximum number of integers whose cells are tabulated.
-const MAX_TABLE: i64 = 1 << 12;
-
-/// The cells of consecutive integers.
-#[derive(Debug, Default)]
-struct IntegerTable {
-    first: i64,
-    coded: Vec<Coded>,
-}
-
-impl IntegerTable {
-    /// Tabulates the integers from `first` to `last`; none if there are too many.
-    fn new(first: i64, last: i64, code: impl Fn(i64) -> Coded) -> Self {
-        match last.checked_sub(first) {
-            Some(0..MAX_TABLE) => IntegerTable { first, coded: (first..=last).map(code).collect() },
-            _ => IntegerTable::default(),
-        }
-    }
-
-    #[inline(always)]
-    fn get(&self, number: i64) -> Option<Coded> {
-        self.coded.get(usize::try_from(number.wrapping_sub(self.first)).ok()?).copied()
-    }
 }
 
 /// The cells of listed values.
@@ -212,14 +188,14 @@ impl<'a> Coder<'a> {
             size,
             is_numeric: kind == AttributeKind::Numeric,
             cells,
-            table: IntegerTable::default(),
+            table: IntegerTable::empty(),
         };
         coder.table = coder.tabulated();
         coder
     }
 
     /// Returns the cells of the integers inside the range of the attribute.
-    fn tabulated(&self) -> IntegerTable {
+    fn tabulated(&self) -> IntegerTable<Coded> {
         let range = match &self.cells {
             Cells::Index => i64::try_from(self.size).ok().map(|size| (0, size - 1)),
             Cells::Bins(bins) => bins.integers_inside(),
@@ -227,7 +203,7 @@ impl<'a> Coder<'a> {
                 listed.integers.keys().copied().min().zip(listed.integers.keys().copied().max())
             }
         };
-        range.map_or_else(IntegerTable::default, |(first, last)| {
+        range.map_or_else(IntegerTable::empty, |(first, last)| {
             IntegerTable::new(first, last, |number| self.code_integer(number.into()))
         })
     }

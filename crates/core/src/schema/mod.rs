@@ -15,6 +15,7 @@ mod attribute_codings;
 mod bins;
 mod coding;
 mod entry;
+mod integer_table;
 mod source;
 mod text_file;
 mod value;
