@@ -278,6 +278,21 @@ const PART: usize = 1 << 17;
 /// Maximum cells of the marginals that are counted in one pass over the records.
 const MAX_CELLS: usize = 1 << 22;
 
+/// Returns an upper bound on the memory of [`Records::count_each`] in bytes, on this machine and
+/// without the records, for marginals on some attributes that have `cells` cells in total.
+pub fn counting_bytes(sizes: &[usize], attributes: AttributeSet, cells: f64) -> f64 {
+    let small = attributes.select(sizes).into_iter().filter(|size| *size <= MAX_SIZE_WITH_BIT_SETS);
+    let bit_sets = small.sum::<usize>() * PART.div_ceil(64 * WORDS) * size_of::<[u64; WORDS]>();
+    // The sums of a pass and the counts of a part.
+    let per_core = bit_sets as f64 + 8.0 * (cells.min(MAX_CELLS as f64) + cells.min(PART as f64));
+    cores() as f64 * per_core
+}
+
+/// Returns the number of threads that count.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
 impl Records {
     /// Returns the marginals on many sets of attributes, each row-major in ascending order.
     ///
@@ -332,7 +347,7 @@ impl Records {
     /// of threads.
     fn count_pass(&self, sets: &[AttributeSet], cells: &[usize]) -> Result<Vec<Vec<f64>>> {
         let parts = self.len().div_ceil(PART);
-        let cores = std::thread::available_parallelism().map_or(1, NonZero::get).min(parts);
+        let cores = cores().min(parts);
         let needed = Needed::of_marginals(sets);
         let next = AtomicUsize::new(0);
         let count_parts = || -> Result<Vec<Vec<f64>>> {
@@ -434,6 +449,20 @@ mod tests {
             if passed == 3 { Err(refuse()) } else { Ok(()) }
         });
         assert!(stopped.is_err() && passed == 3);
+    }
+
+    #[test]
+    fn the_memory_of_counting_is_that_of_bit_sets_and_sums() {
+        let records = skewed(&[2, 3, 40, 70], PART, 1);
+        let all = AttributeSet::first(4);
+        let sets: Vec<AttributeSet> = all.of_size(2).collect();
+        let cells: usize = sets.iter().map(|set| records.cells(*set).unwrap()).sum();
+        let needed = Needed::of_marginals(&sets);
+        let counter = MarginalCounter::of_part(&records, 0..PART, &needed).unwrap();
+        let rows = counter.sets.iter().flatten().map(|sets| size_of_val(sets.rows.as_slice()));
+        let used = (rows.sum::<usize>() + 8 * cells) as f64;
+        let bound = counting_bytes(records.sizes(), all, cells as f64) / cores() as f64;
+        assert!(used <= bound && bound <= 1.2 * used, "{used} of {bound}");
     }
 
     #[test]

@@ -30,7 +30,7 @@ mod write_csv;
 
 pub use check::{AttributeCheck, DataCheck, InvalidValue, check};
 pub use column::Column;
-pub use contingency::MarginalCounter;
+pub use contingency::{MarginalCounter, counting_bytes};
 pub use open_table::OpenTable;
 pub use out_of_domain::OutOfDomain;
 pub use person_limit::PersonLimit;

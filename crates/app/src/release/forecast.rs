@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use matmech::data::counting_bytes;
 use matmech::domain::AttributeSet;
 use matmech::privacy::OperatingSystemNoise;
 use matmech::release::IntegerPlan;
@@ -91,8 +92,14 @@ impl Forecast {
             .measurements()
             .iter()
             .fold(AttributeSet::EMPTY, |all, measurement| all.union(measurement.attributes));
-        let bytes_per_record = bytes_per_record(&plan.plan().schema().sizes(), measured);
-        Ok(Forecast { seconds, memory: Memory { mb: memory_mb(plan, workload), bytes_per_record } })
+        let sizes = plan.plan().schema().sizes();
+        let cells = |attributes: AttributeSet| {
+            attributes.select(&sizes).iter().map(|size| *size as f64).product::<f64>()
+        };
+        let cells = plan.measurements().iter().map(|m| cells(m.attributes)).sum();
+        let mb = memory_mb(plan, workload, counting_bytes(&sizes, measured, cells) / 1e6);
+        let bytes_per_record = bytes_per_record(&sizes, measured);
+        Ok(Forecast { seconds, memory: Memory { mb, bytes_per_record } })
     }
 }
 
@@ -114,9 +121,11 @@ impl Memory {
             + BYTES_PER_STAGED_INTEGER * max_integers
             + BYTES_PER_QUESTION * max_questions as f64
             + records.map_or(0, |count| count.bytes(plan.schema())) as f64;
+        let sizes = plan.schema().sizes();
+        let counting = counting_bytes(&sizes, plan.attributes(), plan.published_cells());
         Memory {
-            mb: STAGED_BASE_MB + bytes / 1e6 + MB_PER_MB_OF_MODEL * plan.model_mb(),
-            bytes_per_record: bytes_per_record(&plan.schema().sizes(), plan.attributes()),
+            mb: STAGED_BASE_MB + (bytes + counting) / 1e6 + MB_PER_MB_OF_MODEL * plan.model_mb(),
+            bytes_per_record: bytes_per_record(&sizes, plan.attributes()),
         }
     }
 }
@@ -131,8 +140,9 @@ fn drawing(plan: &IntegerPlan) -> matmech::error::Result<f64> {
     Ok(started.elapsed().as_secs_f64() / SAMPLES as f64 * plan.answers() as f64)
 }
 
-/// Returns the larger of the peak memory of planning and the expected memory of the answers, in MB.
-fn memory_mb(plan: &IntegerPlan, workload: &GroupedWorkload) -> f64 {
+/// Returns the larger of the peak memory of planning and the expected memory of the answers, in MB,
+/// with that of counting.
+fn memory_mb(plan: &IntegerPlan, workload: &GroupedWorkload, counting_mb: f64) -> f64 {
     let mut factors = HashMap::new();
     for factor in plan.measurements().iter().flat_map(|m| m.strategy.factors()) {
         factors.insert(Arc::as_ptr(factor), factor.cells() as f64);
@@ -150,7 +160,8 @@ fn memory_mb(plan: &IntegerPlan, workload: &GroupedWorkload) -> f64 {
     };
     let group = |group: &QueryGroup| BYTES_PER_ANSWER * group.count().as_f64() + words(group);
     let largest = workload.groups().iter().map(group).fold(0.0, f64::max);
-    let answers =
-        BASE_MB + (strategies + BYTES_PER_INTEGER * plan.answers() as f64 + largest) / 1e6;
+    let answers = BASE_MB
+        + counting_mb
+        + (strategies + BYTES_PER_INTEGER * plan.answers() as f64 + largest) / 1e6;
     answers.max(crate::process::peak_mb().unwrap_or(0.0))
 }
