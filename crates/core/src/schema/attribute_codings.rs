@@ -236,7 +236,7 @@ mod tests {
             ("kind = \"numeric\"", "kind = \"ordinal\"", "ordinal"),
             ("kind = \"numeric\"", "kind = \"categorical\"", "numeric"),
             ("size = 2", "size = 2\nsiez = 3", "siez"),
-            ("size = 2", "", "size"),
+            ("size = 3", "", "size"),
         ] {
             let text = GOOD.replacen(from, to, 1);
             assert_ne!(text, GOOD);
