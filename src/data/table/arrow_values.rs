@@ -10,7 +10,7 @@ use arrow_array::types::{
 use arrow_array::{Array, BinaryArray, LargeBinaryArray, downcast_dictionary_array};
 use arrow_schema::{DataType, TimeUnit};
 
-use super::typed::EachValue;
+use super::each_value::EachValue;
 use crate::decimal::Decimal;
 use crate::schema::{ColumnType, Value};
 

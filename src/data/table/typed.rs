@@ -6,6 +6,7 @@ use std::path::Path;
 use arrow_array::Array;
 
 use super::arrow_values;
+use super::each_value::EachValue;
 use super::owned_value::OwnedValue;
 use crate::error::{Error, Place};
 use crate::schema::{ColumnType, Value};
@@ -70,20 +71,6 @@ pub enum Values<'a> {
 impl fmt::Debug for Values<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Values")
-    }
-}
-
-/// What is done with every value of a column: a function, or a type whose method is compiled into
-/// the loop of every type of column.
-pub(in crate::data) trait EachValue {
-    /// Takes the value of the next record.
-    fn take(&mut self, value: Value<'_>);
-}
-
-impl<F: FnMut(Value<'_>)> EachValue for F {
-    #[inline(always)]
-    fn take(&mut self, value: Value<'_>) {
-        self(value);
     }
 }
 
