@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::coding::{Coder, Coding};
-use super::entry::{self, AttributeEntry};
+use super::entry::{self, AttributeCoding, AttributeEntry};
 use super::text_file::read_text;
 use crate::domain::{
     Attribute, AttributeKind, AttributeSet, check_attributes, numbered_attributes,
@@ -89,14 +89,15 @@ impl Schema {
     pub fn from_toml(text: &str, origin: &str) -> Result<Self> {
         let file: SchemaFile = toml::from_str(text).map_err(|e| {
             let expected = "a schema: [[attribute]] tables with name, size, kind = \"numeric\" | \
-                            \"categorical\", and optional values = […] or bins = { low, high, \
-                            count }, and other";
+                            \"categorical\", and optional values = […], bins = { low, high, \
+                            count } or edges = […], and other";
             Error::toml(origin, text, expected, &e)
         })?;
         let (mut attributes, mut codings) = (Vec::new(), Vec::new());
         for entry in file.attribute {
-            codings.push(entry::coding(&entry, origin)?);
-            attributes.push(Attribute { name: entry.name, size: entry.size, kind: entry.kind });
+            let AttributeCoding { size, coding, other } = entry::coding(&entry, origin)?;
+            codings.push((coding, other));
+            attributes.push(Attribute { name: entry.name, size, kind: entry.kind });
         }
         Self::with_codings(attributes, codings).map_err(|e| e.located(origin))
     }
@@ -235,7 +236,7 @@ mod tests {
             ("kind = \"numeric\"", "kind = \"ordinal\"", "ordinal"),
             ("kind = \"numeric\"", "kind = \"categorical\"", "numeric"),
             ("size = 2", "size = 2\nsiez = 3", "siez"),
-            ("size = 2", "", "size"),
+            ("size = 3", "", "size"),
         ] {
             let text = GOOD.replacen(from, to, 1);
             assert_ne!(text, GOOD);

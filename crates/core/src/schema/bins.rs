@@ -9,8 +9,10 @@ use crate::decimal::Decimal;
 /// Digits of a rounded midpoint beyond the first digit of the width of a bin.
 const MIDPOINT_DIGITS: u32 = 3;
 
-/// `count` bins of equal width. Bin k has the numbers v with edge k ≤ v < edge k + 1; the last bin
-/// also has its upper edge.
+/// Consecutive bins. Bin k has the numbers v with edge k ≤ v < edge k + 1; the last bin also has its
+/// upper edge.
+///
+/// The edges are listed, or equally spaced:
 ///
 /// ```text
 /// edge k = low + k (high − low)/count,        0 ≤ k ≤ count
@@ -22,6 +24,8 @@ pub struct Bins {
     low: Decimal,
     high: Decimal,
     count: usize,
+    /// The edges between `low` and `high`; `None` if they are equally spaced.
+    inner: Option<Vec<Decimal>>,
 }
 
 /// The bin of a number.
@@ -33,10 +37,23 @@ pub(super) enum BinOf {
 }
 
 impl Bins {
-    /// Returns bins; `None` unless low < high and there are from 1 to 2³² bins.
+    /// Returns bins of equal width; `None` unless low < high and there are from 1 to 2³² bins.
     pub fn new(low: Decimal, high: Decimal, count: usize) -> Option<Self> {
         let is_valid = low.to_ratio() < high.to_ratio() && (1..=1 << 32).contains(&count);
-        is_valid.then_some(Bins { low, high, count })
+        is_valid.then_some(Bins { low, high, count, inner: None })
+    }
+
+    /// Returns bins between listed edges; `None` unless there are from 2 to 2²⁰ + 1 edges, in
+    /// ascending order without repetition.
+    pub fn of_edges(mut edges: Vec<Decimal>) -> Option<Self> {
+        let count = edges.len().checked_sub(1).filter(|count| (1..=1 << 20).contains(count))?;
+        let ratios: Vec<_> = edges.iter().map(Decimal::to_ratio).collect();
+        if ratios.windows(2).any(|pair| pair[0] >= pair[1]) {
+            return None;
+        }
+        let high = edges.pop()?;
+        let low = edges.remove(0);
+        Some(Bins { low, high, count, inner: Some(edges) })
     }
 
     /// Returns the lower edge of the first bin.
@@ -54,12 +71,17 @@ impl Bins {
         self.count
     }
 
+    /// Returns the width of bins of equal width.
     fn width(&self) -> Ratio<BigInt> {
         (self.high.to_ratio() - self.low.to_ratio()) / BigInt::from(self.count)
     }
 
     fn edge(&self, index: usize) -> Ratio<BigInt> {
-        self.low.to_ratio() + self.width() * BigInt::from(index)
+        match (&self.inner, index) {
+            (Some(_), 0) => self.low.to_ratio(),
+            (Some(inner), _) => inner.get(index - 1).unwrap_or(&self.high).to_ratio(),
+            (None, _) => self.low.to_ratio() + self.width() * BigInt::from(index),
+        }
     }
 
     /// Returns edge k exactly: as a decimal number, or as a fraction such as `100/3`.
@@ -76,7 +98,7 @@ impl Bins {
 
     /// Returns the midpoint of a bin, exactly or rounded to a thousandth of the width.
     pub fn midpoint(&self, index: usize) -> Decimal {
-        let width = self.width();
+        let width = self.edge(index + 1) - self.edge(index);
         let middle = self.edge(index) + &width / BigInt::from(2);
         if let Some(decimal) = exact(&middle) {
             return decimal;
@@ -94,6 +116,14 @@ impl Bins {
 
     /// Returns the bin of a number, exactly.
     pub(super) fn bin_of(&self, number: &Decimal) -> BinOf {
+        if let Some(inner) = &self.inner {
+            let number = number.to_ratio();
+            return match inner.partition_point(|edge| edge.to_ratio() <= number) {
+                0 if number < self.low.to_ratio() => BinOf::Below,
+                _ if number > self.high.to_ratio() => BinOf::Above,
+                bin => BinOf::Bin(bin as u32),
+            };
+        }
         let place = (number.to_ratio() - self.low.to_ratio()) / self.width();
         if place.is_negative() {
             return BinOf::Below;
@@ -112,7 +142,8 @@ impl Bins {
         let ((low, a), (high, b)) = (self.low.scaled(), self.high.scaled());
         let scale = a.max(b);
         let to_scale = |digits: BigInt, of| (digits * BigInt::from(10).pow(scale - of)).to_i64();
-        let integers = to_scale(low, a).zip(to_scale(high, b)).and_then(|(low, high)| {
+        let scaled = to_scale(low, a).zip(to_scale(high, b)).filter(|_| self.inner.is_none());
+        let integers = scaled.and_then(|(low, high)| {
             let power = 10i64.checked_pow(scale)?;
             let width = i128::from(high) - i128::from(low);
             Some(ScaledBins { power: power.into(), low: low.into(), width })
@@ -123,7 +154,9 @@ impl Bins {
         // most 2⁻⁵³ of its size, with a factor of safety.
         let largest = low.abs().max(high.abs());
         let tolerance = 16.0 * f64::EPSILON * (largest * per_unit + self.count as f64 + 1.0);
-        PreparedBins { bins: self, integers, low, per_unit, tolerance }
+        let edges = self.inner.iter().flatten().map(Decimal::to_f64);
+        let edges = [low].into_iter().chain(edges).chain([high]).collect();
+        PreparedBins { bins: self, integers, low, per_unit, tolerance, edges }
     }
 }
 
@@ -153,6 +186,8 @@ pub(super) struct PreparedBins<'a> {
     per_unit: f64,
     /// Bound of the rounding error of a place among the bins.
     tolerance: f64,
+    /// The rounded edges of bins with listed edges; otherwise the two ends.
+    edges: Vec<f64>,
 }
 
 /// low · power and (high − low) · power as integers.
@@ -206,6 +241,9 @@ impl PreparedBins<'_> {
 
     /// Returns the bin of a number that rounds to a double, unless rounding can decide it.
     fn fast(&self, number: f64) -> Option<BinOf> {
+        if self.bins.inner.is_some() {
+            return self.between_edges(number);
+        }
         let place = (number - self.low) * self.per_unit;
         let count = self.bins.count as f64;
         if place < -0.5 {
@@ -216,6 +254,19 @@ impl PreparedBins<'_> {
         }
         let is_clear = (place - place.round()).abs() > self.tolerance;
         (is_clear && place > 0.0 && place < count).then_some(BinOf::Bin(place as u32))
+    }
+
+    /// [`PreparedBins::fast`] for listed edges: a number that rounds to a rounded edge is not
+    /// decided.
+    fn between_edges(&self, number: f64) -> Option<BinOf> {
+        let above = self.edges.partition_point(|edge| *edge <= number);
+        let is_edge = above > 0 && self.edges[above - 1] == number;
+        match above {
+            _ if is_edge => None,
+            0 => Some(BinOf::Below),
+            _ if above == self.edges.len() => Some(BinOf::Above),
+            _ => Some(BinOf::Bin((above - 1) as u32)),
+        }
     }
 
     fn last(&self) -> BinOf {
@@ -253,12 +304,53 @@ mod tests {
         }
     }
 
+    /// Bins with listed edges, by comparing with every edge.
+    fn between(edges: &[i64], v: i64) -> BinOf {
+        match edges.iter().filter(|edge| **edge <= v).count() {
+            0 => BinOf::Below,
+            above if above == edges.len() && v > edges[above - 1] => BinOf::Above,
+            above => BinOf::Bin((above.min(edges.len() - 1) - 1) as u32),
+        }
+    }
+
     fn in_millionths(value: i64) -> String {
         decimal(&format!("{value}e-6")).to_string()
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
+        /// Values at, next to and between listed edges, as integer, double and decimal.
+        #[test]
+        fn a_value_is_between_the_listed_edges_of_its_bin(
+            steps in prop::collection::vec(1i64..2_000_000, 1..8),
+            first in -3_000_000i64..3_000_000,
+            edge in 0usize..8,
+            offset in -2i64..3,
+        ) {
+            let mut edges = vec![first];
+            edges.extend(steps.iter().scan(first, |edge, step| {
+                *edge += step;
+                Some(*edge)
+            }));
+            let texts = edges.iter().map(|edge| decimal(&in_millionths(*edge)));
+            let bins = Bins::of_edges(texts.collect()).unwrap();
+            let v = edges[edge.min(edges.len() - 1)] + offset;
+            let value = decimal(&in_millionths(v));
+            let expected = between(&edges, v);
+            let prepared = bins.prepared();
+            prop_assert_eq!(bins.bin_of(&value), expected);
+            prop_assert_eq!(prepared.bin_of_decimal(&value), expected);
+            prop_assert_eq!(prepared.bin_of_float(value.to_f64()), expected);
+            if v % 1_000_000 == 0 {
+                prop_assert_eq!(prepared.bin_of_integer(v / 1_000_000), expected);
+            }
+            for k in 0..bins.count() {
+                let middle = bins.midpoint(k).to_ratio() * BigInt::from(2);
+                let ends = |k: usize| decimal(&in_millionths(edges[k])).to_ratio();
+                prop_assert_eq!(middle, ends(k) + ends(k + 1));
+            }
+        }
+
         /// Random decimal schemas; values at, next to and between the edges, as integer, double and
         /// text.
         #[test]

@@ -14,11 +14,21 @@ use crate::error::{Error, Result};
 #[serde(deny_unknown_fields)]
 pub(super) struct AttributeEntry {
     pub name: String,
-    pub size: usize,
+    /// The number of cells; it follows from `values`, `bins` and `edges`.
+    size: Option<usize>,
     pub kind: AttributeKind,
     values: Option<Vec<ValueEntry>>,
     bins: Option<BinsEntry>,
+    edges: Option<Vec<NumberEntry>>,
     other: Option<ValueEntry>,
+}
+
+/// The coding of an attribute.
+pub(super) struct AttributeCoding {
+    pub size: usize,
+    pub coding: Coding,
+    /// The cell of values outside the attribute.
+    pub other: Option<u32>,
 }
 
 /// A value in a schema file.
@@ -84,35 +94,36 @@ impl ValueEntry {
 
 const FINITE_VALUES: &str = "texts, finite numbers, booleans, dates, or times without a time zone";
 
-/// Returns the coding of an entry, and the cell of its key `other`.
-pub(super) fn coding(entry: &AttributeEntry, origin: &str) -> Result<(Coding, Option<u32>)> {
+/// Returns the coding of an entry.
+pub(super) fn coding(entry: &AttributeEntry, origin: &str) -> Result<AttributeCoding> {
     let refuse = |key: &str, expected: String, found: String| {
         let what = format!("{origin}, attribute `{}`, key `{key}`", entry.name);
         let remedy = "make the list or the bins agree with `size`, or drop them";
         Err(Error::bad_input(what, expected, found, remedy))
     };
-    let coding = match (&entry.values, &entry.bins) {
-        (None, None) => Coding::Index,
-        (Some(_), Some(_)) => return refuse("bins", "either values or bins".into(), "both".into()),
-        (Some(values), None) => {
+    let coding = match (&entry.values, &entry.bins, &entry.edges) {
+        (None, None, None) => Coding::Index,
+        (Some(values), None, None) => {
             let values: Vec<ListedValue> = match values.iter().map(ValueEntry::value).collect() {
                 Ok(values) => values,
                 Err(found) => return refuse("values", FINITE_VALUES.into(), format!("`{found}`")),
             };
             let equal = equal_values(&values);
-            if values.len() != entry.size || equal > 0 {
+            let size = entry.size.unwrap_or(values.len());
+            if values.len() != size || equal > 0 {
                 let found = format!(
                     "{} values, {} of them distinct",
                     values.len(),
                     values.len().saturating_sub(equal)
                 );
-                return refuse("values", format!("{} distinct values", entry.size), found);
+                return refuse("values", format!("{size} distinct values"), found);
             }
             Coding::Values(values)
         }
-        (None, Some(bins)) => {
-            if bins.count != entry.size {
-                let expected = format!("{}, the attribute's size", entry.size);
+        (None, Some(bins), None) => {
+            let size = entry.size.unwrap_or(bins.count);
+            if bins.count != size {
+                let expected = format!("{size}, the attribute's size");
                 return refuse("bins.count", expected, bins.count.to_string());
             }
             let ends = bins.low.decimal().zip(bins.high.decimal());
@@ -122,33 +133,56 @@ pub(super) fn coding(entry: &AttributeEntry, origin: &str) -> Result<(Coding, Op
                 let found = format!("low = {}, high = {}", bins.low, bins.high);
                 return refuse("bins", "finite numbers low < high".into(), found);
             };
-            if entry.kind == AttributeKind::Categorical {
-                return refuse(
-                    "bins",
-                    "kind = \"numeric\"".into(),
-                    "kind = \"categorical\"".into(),
-                );
+            Coding::Bins(valid)
+        }
+        (None, None, Some(edges)) => {
+            let decimals: Option<Vec<Decimal>> = edges.iter().map(|edge| edge.decimal()).collect();
+            let Some(valid) = decimals.and_then(Bins::of_edges) else {
+                let listed: Vec<String> = edges.iter().take(12).map(ToString::to_string).collect();
+                let expected = "from 2 to 1048577 finite numbers, each above the one before";
+                return refuse("edges", expected.into(), format!("[{}]", listed.join(", ")));
+            };
+            if entry.size.is_some_and(|size| size != valid.count()) {
+                let expected = format!("{} edges, one more than the size", valid.count() + 1);
+                return refuse("size", expected, format!("{} edges", edges.len()));
             }
             Coding::Bins(valid)
         }
+        _ => {
+            let expected = "one of values, bins and edges";
+            return refuse("bins", expected.into(), "several of them".into());
+        }
     };
+    let size = match &coding {
+        Coding::Index => entry.size,
+        Coding::Values(values) => Some(values.len()),
+        Coding::Bins(bins) => Some(entry.size.unwrap_or(bins.count())),
+    };
+    let Some(size) = size else {
+        let expected = "a number of cells, or values, bins or edges from which it follows";
+        return refuse("size", expected.into(), "none".into());
+    };
+    if matches!(coding, Coding::Bins(_)) && entry.kind == AttributeKind::Categorical {
+        let key = if entry.edges.is_some() { "edges" } else { "bins" };
+        return refuse(key, "kind = \"numeric\"".into(), "kind = \"categorical\"".into());
+    }
     let other = match &entry.other {
         None => None,
         // `Schema::with_codings` refuses an empty attribute.
-        Some(_) if entry.size == 0 => None,
+        Some(_) if size == 0 => None,
         Some(other) => {
             let value = match other.value() {
                 Ok(value) => value,
                 Err(found) => return refuse("other", FINITE_VALUES.into(), format!("`{found}`")),
             };
-            let coder = Coder::new(&coding, entry.size, entry.kind);
+            let coder = Coder::new(&coding, size, entry.kind);
             match coder.code(value.as_value()) {
                 Coded::Cell(cell) => Some(cell),
                 _ => return refuse("other", coder.allowed(), format!("`{value}`")),
             }
         }
     };
-    Ok((coding, other))
+    Ok(AttributeCoding { size, coding, other })
 }
 
 #[cfg(test)]
@@ -183,6 +217,32 @@ mod tests {
         for values in ["[\"1\", \"1.0\"]", "[9007199254740993, 9007199254740992]"] {
             let keys = format!("size = 2\nkind = \"categorical\"\nvalues = {values}");
             assert!(schema(&keys).is_ok(), "{values}");
+        }
+    }
+
+    #[test]
+    fn the_size_follows_from_the_values_or_the_bins() {
+        for (keys, expected) in [
+            ("kind = \"categorical\"\nvalues = [\"f\", \"m\"]", 2),
+            ("kind = \"numeric\"\nbins = { low = 0, high = 80, count = 4 }", 4),
+            ("kind = \"numeric\"\nedges = [0, 10, 20.5, 50, 100]", 4),
+            ("size = 4\nkind = \"numeric\"\nedges = [0, 10, 20, 50, 100]", 4),
+            ("size = 7\nkind = \"categorical\"", 7),
+        ] {
+            assert_eq!(schema(keys).unwrap().sizes(), [expected], "{keys}");
+        }
+        for (keys, part) in [
+            ("kind = \"categorical\"", "key `size`"),
+            ("size = 5\nkind = \"numeric\"\nedges = [0, 10, 20, 50, 100]", "key `size`"),
+            ("kind = \"numeric\"\nedges = [0]", "key `edges`"),
+            ("kind = \"numeric\"\nedges = [0, 10, 10]", "key `edges`"),
+            ("kind = \"numeric\"\nedges = [0, 10, 5]", "key `edges`"),
+            ("kind = \"numeric\"\nedges = [0, nan]", "key `edges`"),
+            ("kind = \"categorical\"\nedges = [0, 1, 2]", "key `edges`"),
+            ("kind = \"numeric\"\nedges = [0, 1]\nvalues = [1]", "one of values, bins and edges"),
+        ] {
+            let message = schema(keys).unwrap_err().to_string();
+            assert!(message.contains(part), "{keys}: {message}");
         }
     }
 
