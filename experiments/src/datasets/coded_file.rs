@@ -135,7 +135,7 @@ pub(super) fn table(
     let attributes = names
         .into_iter()
         .zip(sizes)
-        .map(|(name, size)| Attribute { name, size: size.max(1), kind: AttributeKind::Categorical })
+        .map(|(name, size)| Attribute::new(name, size.max(1), AttributeKind::Categorical))
         .collect();
     let schema = Schema::new(attributes)?;
     let records = Records::new(&schema, columns)?;

@@ -29,7 +29,7 @@
 //! that a table is the same on every machine.
 
 use matmech::data::{Column, Records};
-use matmech::domain::{Attribute, AttributeKind};
+use matmech::domain::AttributeKind;
 use matmech::schema::Schema;
 use matmech::{Error, Result};
 use rand::{Rng, SeedableRng};
@@ -70,12 +70,7 @@ impl StandIn {
     /// # Errors
     /// As [`Schema::new`].
     pub fn schema(&self) -> Result<Schema> {
-        let attribute = |(k, &size): (usize, &usize)| Attribute {
-            name: format!("A{}", k + 1),
-            size,
-            kind: AttributeKind::Categorical,
-        };
-        Schema::new(self.sizes.iter().enumerate().map(attribute).collect())
+        Schema::of_sizes(self.sizes, AttributeKind::Categorical)
     }
 
     /// Generates the schema and the records.

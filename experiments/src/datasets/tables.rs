@@ -194,11 +194,7 @@ fn coded(files: &[PathBuf]) -> matmech::Result<(Schema, Records)> {
 /// The CSV file has a header and one record per line, with the cell numbers 0–7 of `age`, 0–15 of
 /// `occupation` and 0–15 of `income`. Other columns are ignored.
 fn census(files: &[PathBuf]) -> matmech::Result<(Schema, Records)> {
-    let attribute = |(name, size): (&str, usize)| Attribute {
-        name: name.to_owned(),
-        size,
-        kind: AttributeKind::Numeric,
-    };
+    let attribute = |(name, size)| Attribute::new(name, size, AttributeKind::Numeric);
     let schema =
         Schema::new([("age", 8), ("occupation", 16), ("income", 16)].map(attribute).to_vec())?;
     let records = read_csv(&files[0], &schema, None)?.records;

@@ -116,7 +116,7 @@ impl DatasetSizes {
     pub fn schema(&self) -> matmech::Result<Schema> {
         let numeric = self.numeric.iter().map(|&size| (size, AttributeKind::Numeric));
         let categorical = self.categorical.iter().map(|&size| (size, AttributeKind::Categorical));
-        let named = |(k, (size, kind))| Attribute { name: format!("A{}", k + 1), size, kind };
+        let named = |(k, (size, kind))| Attribute::new(format!("A{}", k + 1), size, kind);
         Schema::new(numeric.chain(categorical).enumerate().map(named).collect())
     }
 }

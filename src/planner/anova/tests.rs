@@ -108,8 +108,7 @@ fn absolute_differences_of_few_attributes_leave_the_uniform_measure() {
 /// The starts are uniform and the one-attribute optima.
 #[test]
 fn both_starts_find_the_same_minimum() {
-    let attribute =
-        |(k, (size, kind))| crate::domain::Attribute { name: format!("A{k}"), size, kind };
+    let attribute = |(k, (size, kind))| crate::domain::Attribute::new(format!("A{k}"), size, kind);
     let (numeric, categorical) =
         (crate::domain::AttributeKind::Numeric, crate::domain::AttributeKind::Categorical);
     let sizes =

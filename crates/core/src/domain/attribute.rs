@@ -23,10 +23,16 @@ pub struct Attribute {
     pub kind: AttributeKind,
 }
 
+impl Attribute {
+    /// Creates an attribute.
+    pub fn new(name: impl Into<String>, size: usize, kind: AttributeKind) -> Self {
+        Attribute { name: name.into(), size, kind }
+    }
+}
+
 /// Returns attributes `A1, A2, …` with the given sizes, all of one kind.
 pub(crate) fn numbered_attributes(sizes: &[usize], kind: AttributeKind) -> Vec<Attribute> {
-    let attribute =
-        |(i, &size): (usize, &usize)| Attribute { name: format!("A{}", i + 1), size, kind };
+    let attribute = |(i, &size): (usize, &usize)| Attribute::new(format!("A{}", i + 1), size, kind);
     sizes.iter().enumerate().map(attribute).collect()
 }
 

@@ -69,7 +69,7 @@ mod tests {
         assert!(Domain::from_shape(&[]).is_err());
         assert!(Domain::from_shape(&[4, 0]).is_err());
         assert!(Domain::from_shape(&[usize::MAX, 2]).is_err());
-        let twice = Attribute { name: "age".into(), size: 2, kind: AttributeKind::Numeric };
+        let twice = Attribute::new("age", 2, AttributeKind::Numeric);
         assert!(Domain::new(vec![twice.clone(), twice]).is_err());
         assert_eq!(Domain::from_shape(&[16, 8, 8]).unwrap().cells(), 1024);
     }

@@ -97,7 +97,7 @@ impl Schema {
         for entry in file.attribute {
             let AttributeCoding { size, coding, other } = entry::coding(&entry, origin)?;
             codings.push((coding, other));
-            attributes.push(Attribute { name: entry.name, size, kind: entry.kind });
+            attributes.push(Attribute::new(entry.name, size, entry.kind));
         }
         Self::with_codings(attributes, codings).map_err(|e| e.located(origin))
     }

@@ -15,7 +15,7 @@ pub enum Coding {
     Index,
     /// The k-th value of the list is cell k.
     Values(Vec<ListedValue>),
-    /// Bins of equal width.
+    /// Intervals of numbers.
     Bins(Bins),
 }
 

@@ -3,12 +3,12 @@
 //! ```toml
 //! [[attribute]]
 //! name = "age"
-//! size = 100
 //! kind = "numeric"   # or "categorical"
-//! # Only needed to read a table. The alternative is values = ["a", "b"].
-//! bins = { low = 0.0, high = 100.0, count = 100 }
+//! # The alternatives are edges = [0, 20, 65, 100], values = ["a", "b"], and size = 100 for cell
+//! # numbers.
+//! bins = { low = 0, high = 100, count = 100 }
 //! # Optional: values outside the attribute are treated as this value.
-//! other = 0.0
+//! other = 0
 //! ```
 
 mod attribute_codings;

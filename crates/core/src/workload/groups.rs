@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn groups_that_do_not_fit_are_refused() {
-        let attribute = |name: &str, kind| Attribute { name: name.into(), size: 3, kind };
+        let attribute = |name: &str, kind| Attribute::new(name, 3, kind);
         let schema = Schema::new(vec![
             attribute("age", AttributeKind::Numeric),
             attribute("job", AttributeKind::Categorical),
