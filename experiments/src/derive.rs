@@ -3,15 +3,15 @@
 //! The rows are computed when a table is published, and when a command finds that a config has
 //! changed. The comparison, the figures and the pages read the file.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use crate::atomic::write_atomically;
 use crate::columns;
-use crate::config::{Config, DeriveSpec, Formula, Profile};
+use crate::config::{Config, Profile};
+use crate::entry::{Entry, STANDARD_ERROR, Take, Value};
 use crate::error::{Error, FileRole, Result};
 use crate::layout::Results;
-use crate::selection::{STANDARD_ERROR, standard_error};
 use crate::table::Table;
 
 /// Reads the result table of a config, followed by its derived rows.
@@ -61,10 +61,11 @@ fn result_table(folder: Results<'_>, config: &Config) -> Result<Table> {
 /// # Errors
 /// Returns an error if a column is missing, or if no row has a partner although some rows match the
 /// filter.
-pub fn as_csv(table: &Table, specs: &[DeriveSpec], profile: Profile) -> Result<Vec<u8>> {
+pub fn as_csv(table: &Table, entries: &[Entry], profile: Profile) -> Result<Vec<u8>> {
     let mut keys = table.columns();
     keys.retain(|column| !columns::is_fixed(column));
-    let set: BTreeSet<&str> = specs.iter().flat_map(|s| s.set.keys()).map(String::as_str).collect();
+    let set: BTreeSet<&str> =
+        entries.iter().flat_map(|entry| entry.set.keys()).map(String::as_str).collect();
     let added = set.into_iter().filter(|c| *c != columns::METHOD && !keys.contains(c));
     let header: Vec<&str> = (columns::BEFORE_KEYS.into_iter())
         .chain(keys.iter().copied())
@@ -76,8 +77,8 @@ pub fn as_csv(table: &Table, specs: &[DeriveSpec], profile: Profile) -> Result<V
     let bug = |error: csv::Error| Error::bug("derived rows", "text in memory", error);
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(&header).map_err(bug)?;
-    for spec in specs.iter().filter(|spec| profile != Profile::Quick || spec.take.is_none()) {
-        for row in derived_rows(table, spec, &keys)? {
+    for entry in entries.iter().filter(|e| profile != Profile::Quick || e.take.is_none()) {
+        for row in derived_rows(table, entry, &keys)? {
             let field = |column: &&str| row.get(*column).map_or("", String::as_str);
             writer.write_record(header.iter().map(field)).map_err(bug)?;
         }
@@ -85,122 +86,63 @@ pub fn as_csv(table: &Table, specs: &[DeriveSpec], profile: Profile) -> Result<V
     writer.into_inner().map_err(|error| bug(error.into_error().into()))
 }
 
-/// In `over`: the value of the column with the smallest number.
-const ANY: &str = "*";
-
-/// In `over`: separates values, of which the one with the smallest number is taken.
-const OR: char = '|';
-
-/// Returns the value of a row and its partner, if it is finite.
-fn derived_value(table: &Table, spec: &DeriveSpec, row: usize, partner: usize) -> Option<f64> {
-    let number = |column: &str, row| table.number(column, row);
-    let ratio = number(&spec.column, row)? / number(&spec.column, partner)?;
-    let value = match &spec.formula {
-        Formula::Ratio => ratio,
-        Formula::Inverse => ratio.recip(),
-        Formula::Saving => 100.0 * (1.0 - ratio),
-        Formula::Excess => 100.0 * (ratio - 1.0),
-        Formula::RootExcess => 100.0 * (ratio.sqrt() - 1.0),
-        Formula::Exponent(x) => ratio.ln() / (number(x, row)? / number(x, partner)?).ln(),
-    };
-    value.is_finite().then_some(value)
-}
-
 /// A derived row: column → field.
 type Fields<'t> = BTreeMap<&'t str, String>;
 
 fn derived_rows<'t>(
     table: &'t Table,
-    spec: &'t DeriveSpec,
+    entry: &'t Entry,
     keys: &[&'t str],
 ) -> Result<Vec<Fields<'t>>> {
-    table.require(&spec.column, "derive.column")?;
-    spec.over.keys().try_for_each(|column| table.require(column, "derive.over"))?;
-    spec.filter.keys().try_for_each(|column| table.require(column, "derive.where"))?;
-    let keys: Vec<&str> = keys.iter().copied().chain([columns::METHOD]).collect();
-    let is_from = |row: &usize| table.field(columns::METRIC, *row) == spec.from;
-    let rows: Vec<usize> = (0..table.len()).filter(is_from).collect();
-    let mut partners: HashMap<Vec<&str>, (usize, f64)> = HashMap::new();
-    for &row in &rows {
-        let named = |column: &&'t str| {
-            let field = table.field(column, row);
-            let choice = spec.over.get(*column).map(String::as_str);
-            choice.filter(|x| *x == ANY || x.split(OR).any(|value| value == field)).unwrap_or(field)
-        };
-        if let Some(number) = table.number(&spec.column, row) {
-            let smallest = partners.entry(keys.iter().map(named).collect());
-            let smallest = smallest.or_insert((row, number));
-            if number < smallest.1 {
-                *smallest = (row, number);
-            }
-        }
-    }
-    let divided: Vec<usize> =
-        rows.iter().copied().filter(|&row| table.selects(&spec.filter, row)).collect();
-    let mut values: Vec<((usize, usize), f64)> = Vec::new();
-    for &row in &divided {
-        let named = |column: &&'t str| {
-            spec.over.get(*column).map_or(table.field(column, row), String::as_str)
-        };
-        if let Some(&(partner, _)) = partners.get(&keys.iter().map(named).collect::<Vec<_>>())
-            && let Some(value) = derived_value(table, spec, row, partner)
-        {
-            values.push(((row, partner), value));
-        }
-    }
-    if values.is_empty() && !divided.is_empty() {
+    table.require(&entry.column, "derive.column")?;
+    entry.over.keys().try_for_each(|column| table.require(column, "derive.over"))?;
+    entry.filter.keys().try_for_each(|column| table.require(column, "derive.where"))?;
+    let values = entry.values(table, |_| true);
+    if values.is_empty() && (0..table.len()).any(|row| table.selects(&entry.filter, row)) {
         let expected = format!(
-            "a row with {:?} among those with metric \"{}\" ([[derive]] {})",
-            spec.over, spec.from, spec.metric
+            "a row with {:?} among those with {:?} ([[derive]] {})",
+            entry.over, entry.filter, entry.metric
         );
         let remedy = "correct `over` or `where`";
         return Err(Error::file(FileRole::Input, table.name(), expected, "none", remedy));
     }
-    let fields = |((row, partner), value): ((usize, usize), f64)| {
-        let copied = [columns::EXPERIMENT, columns::CELL, columns::SEED];
+    let fields = |value: &Value<'_>, number: f64| {
+        let field = |column, row| table.field(column, row).to_owned();
+        let copied = [columns::EXPERIMENT, columns::CELL, columns::METHOD, columns::SEED];
         let copied = keys.iter().copied().chain(copied);
         let mut fields: Fields<'_> =
-            copied.map(|column| (column, table.field(column, row).to_owned())).collect();
-        let take = spec.take.map_or("", crate::selection::Take::words);
+            copied.map(|column| (column, field(column, value.row))).collect();
+        let partner = value.partner.map(|partner| field(columns::CELL, partner));
+        let take = match entry.take {
+            None => "",
+            Some(Take::Smallest) => "smallest of ",
+            Some(Take::Largest) => "largest of ",
+            Some(Take::Share) => "share below 1 of ",
+        };
         fields.extend([
-            (columns::METRIC, spec.metric.clone()),
-            (columns::VALUE, value.to_string()),
-            (columns::FROM, spec.from.clone()),
-            (columns::COLUMN, spec.column.clone()),
-            (columns::FORMULA, format!("{take}{}", spec.formula)),
-            (columns::PARTNER, table.field(columns::CELL, partner).to_owned()),
+            (columns::METRIC, entry.metric.clone()),
+            (columns::VALUE, number.to_string()),
+            (columns::FROM, field(columns::METRIC, value.row)),
+            (columns::COLUMN, entry.column.clone()),
+            (columns::FORMULA, format!("{take}{}", entry.formula)),
+            (columns::PARTNER, partner.unwrap_or_default()),
         ]);
-        fields.extend(spec.set.iter().map(|(column, value)| (column.as_str(), value.clone())));
+        fields.extend(entry.set.iter().map(|(column, value)| (column.as_str(), value.clone())));
         fields
     };
-    if let Some(take) = spec.take {
-        return Ok(take.of(&values).map(fields).into_iter().collect());
-    }
-    let mut derived: Vec<Fields<'_>> = values.iter().copied().map(fields).collect();
-    for &((row, partner), ratio) in values.iter().filter(|_| spec.standard_error) {
-        // The ratio of a row to itself is exact.
-        let relative = |row| {
-            Some(standard_error(table, row, &spec.column)? / table.number(&spec.column, row)?)
-        };
-        let error = if row == partner {
-            Some(0.0)
-        } else {
-            relative(row).zip(relative(partner)).map(|(a, b)| ratio * a.hypot(b))
-        };
-        if let Some(error) = error {
-            let mut fields = fields(((row, partner), error));
-            fields.insert(columns::METRIC, format!("{}{STANDARD_ERROR}", spec.metric));
-            fields.insert(columns::FORMULA, format!("standard error of {}", spec.formula));
-            derived.push(fields);
-        }
-    }
-    Ok(derived)
+    let kept = entry.kept(values);
+    let errors = kept.iter().filter(|_| entry.standard_error).filter_map(|value| {
+        let mut fields = fields(value, value.standard_error()?);
+        fields.insert(columns::METRIC, format!("{}{STANDARD_ERROR}", entry.metric));
+        fields.insert(columns::FORMULA, format!("standard error of {}", entry.formula));
+        Some(fields)
+    });
+    Ok(kept.iter().map(|value| fields(value, value.number)).chain(errors).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::selection::Take;
 
     const TABLE: &str = "experiment,cell,dataset,data,method,metric,value,lower_bound,gap,text,\
         seconds,peak_mb,seed\n\
@@ -218,8 +160,8 @@ mod tests {
     }
 
     /// Returns the table followed by its derived rows.
-    fn extended(table: &Table, spec: &DeriveSpec, profile: Profile) -> Result<Table> {
-        spec.validate().unwrap();
+    fn extended(table: &Table, spec: &Entry, profile: Profile) -> Result<Table> {
+        spec.validate(true).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.derived.csv");
         fs::write(&path, as_csv(table, std::slice::from_ref(spec), profile)?).unwrap();
@@ -227,7 +169,7 @@ mod tests {
     }
 
     fn derived(spec: &str) -> Vec<(String, String, f64)> {
-        let spec: DeriveSpec = toml::from_str(spec).unwrap();
+        let spec: Entry = toml::from_str(spec).unwrap();
         let extended = extended(&table(), &spec, Profile::Standard).unwrap();
         let ratios = extended.with(columns::METRIC, "ratio").unwrap();
         assert_eq!(extended.len(), 5 + ratios.len());
@@ -242,8 +184,8 @@ mod tests {
 
     #[test]
     fn each_row_is_divided_by_its_partner() {
-        let spec = "metric = 'ratio'\nfrom = 'error'\nover = { method = 'fast' }\n\
-            where = { method = ['slow'] }\n";
+        let spec = "metric = 'ratio'\nover = { method = 'fast' }\n\
+            where = { metric = 'error', method = ['slow'] }\n";
         let real = |dataset: &str, ratio| (dataset.to_owned(), "real".to_owned(), ratio);
         let stand_in = |dataset: &str, ratio| (dataset.to_owned(), "stand-in".to_owned(), ratio);
         assert_eq!(derived(spec), [real("small", 2.0), stand_in("large", 1.25)]);
@@ -257,18 +199,17 @@ mod tests {
 
     #[test]
     fn extremes_and_means_are_one_row() {
-        let spec = "metric = 'ratio'\nfrom = 'error'\nover = { method = 'fast' }\n\
-            where = { method = ['slow'] }\ncolumn = 'seconds'\n";
+        let spec = "metric = 'ratio'\nover = { method = 'fast' }\n\
+            where = { metric = 'error', method = ['slow'] }\ncolumn = 'seconds'\n";
         assert_eq!(
             derived(&format!("{spec}take = 'smallest'\n")),
             [("small".to_owned(), "real".to_owned(), 4.0)]
         );
         // Ratios to the slow method: 1 and 0.5, 1 and 0.8, 1.
-        let share =
-            "metric = 'ratio'\nfrom = 'error'\nover = { method = 'slow' }\ntake = 'share'\n";
+        let share = "metric = 'ratio'\nwhere = { metric = 'error' }\nover = { method = 'slow' }\ntake = 'share'\n";
         assert_eq!(derived(share)[0].2, 0.4);
         let set = format!("{spec}take = 'largest'\nset = {{ id = 'claim' }}\n");
-        let spec: DeriveSpec = toml::from_str(&set).unwrap();
+        let spec: Entry = toml::from_str(&set).unwrap();
         let quick = extended(&table(), &spec, Profile::Quick).unwrap();
         assert_eq!((quick.len(), quick.columns().contains(&"id")), (5, true));
         let extended = extended(&table(), &spec, Profile::Standard).unwrap();
@@ -279,7 +220,8 @@ mod tests {
 
     #[test]
     fn the_smallest_value_of_a_column_can_be_the_partner() {
-        let ratios = derived("metric = 'ratio'\nfrom = 'error'\nover = { method = '*' }\n");
+        let ratios =
+            derived("metric = 'ratio'\nwhere = { metric = 'error' }\nover = { method = '*' }\n");
         assert_eq!(
             ratios.iter().map(|(_, _, ratio)| *ratio).collect::<Vec<_>>(),
             [2.0, 1.0, 1.25, 1.0, 1.0]
@@ -296,9 +238,8 @@ mod tests {
             s9/t,c,large,stand-in,slow,error_se,1,,,,30,1,7\n";
         std::fs::write(&path, format!("{TABLE}{errors}")).unwrap();
         let table = Table::read(&path, "t.csv", "none").unwrap();
-        let text =
-            "metric = 'ratio'\nfrom = 'error'\nover = { method = 'fast' }\nstandard_error = true\n";
-        let spec: DeriveSpec = toml::from_str(text).unwrap();
+        let text = "metric = 'ratio'\nwhere = { metric = 'error' }\nover = { method = 'fast' }\nstandard_error = true\n";
+        let spec: Entry = toml::from_str(text).unwrap();
         let errors = extended(&table, &spec, Profile::Standard)
             .unwrap()
             .with(columns::METRIC, "ratio_se")
@@ -309,16 +250,16 @@ mod tests {
         assert_eq!(found.iter().map(|(cell, _)| *cell).collect::<Vec<_>>(), ["a", "b", "d"]);
         approx::assert_relative_eq!(found[0].1, 2.0 * 0.05f64.sqrt(), max_relative = 1e-14);
         assert_eq!((found[1].1, found[2].1), (0.0, 0.0));
-        let spec: DeriveSpec = toml::from_str(&format!("{text}take = 'largest'\n")).unwrap();
-        assert_eq!(spec.validate().unwrap_err().key(), "standard_error");
+        let spec: Entry = toml::from_str(&format!("{text}take = 'largest'\n")).unwrap();
+        assert_eq!(spec.validate(true).unwrap_err().key(), "standard_error");
     }
 
     #[test]
     fn savings_and_exponents_of_growth() {
-        let saving = "metric = 'saving'\nfrom = 'error'\nover = { method = 'slow|other' }\n\
-            where = { method = ['fast'] }\n";
-        let spec: DeriveSpec = toml::from_str(&format!("{saving}formula = 'saving'\n")).unwrap();
-        let of = |spec: &DeriveSpec, table: &Table| -> Vec<f64> {
+        let saving = "metric = 'saving'\nover = { method = 'slow|other' }\n\
+            where = { metric = 'error', method = ['fast'] }\n";
+        let spec: Entry = toml::from_str(&format!("{saving}formula = 'saving'\n")).unwrap();
+        let of = |spec: &Entry, table: &Table| -> Vec<f64> {
             let extended = extended(table, spec, Profile::Standard).unwrap();
             let derived = extended.with(columns::METRIC, &spec.metric).unwrap();
             (0..derived.len()).map(|row| derived.number(columns::VALUE, row).unwrap()).collect()
@@ -337,16 +278,15 @@ mod tests {
         let head =
             "experiment,cell,d,method,metric,value,lower_bound,gap,text,seconds,peak_mb,seed\n";
         std::fs::write(&path, format!("{head}{rows}")).unwrap();
-        let growth =
-            "metric = 'growth'\nfrom = 't'\nover = { d = '10' }\nformula = { exponent = 'd' }\n";
-        let spec: DeriveSpec = toml::from_str(growth).unwrap();
+        let growth = "metric = 'growth'\nwhere = { metric = 't' }\nover = { d = '10' }\nformula = { exponent = 'd' }\n";
+        let spec: Entry = toml::from_str(growth).unwrap();
         let found = of(&spec, &Table::read(&path, "g.csv", "none").unwrap());
         approx::assert_relative_eq!(found[..], [2.0, 2.0][..], max_relative = 1e-12);
     }
 
     #[test]
     fn a_missing_partner_is_an_error() {
-        let spec = "metric = 'ratio'\nfrom = 'error'\nover = { method = 'fats' }\n";
+        let spec = "metric = 'ratio'\nwhere = { metric = 'error' }\nover = { method = 'fats' }\n";
         let error = extended(&table(), &toml::from_str(spec).unwrap(), Profile::Standard)
             .unwrap_err()
             .to_string();
@@ -355,13 +295,23 @@ mod tests {
 
     #[test]
     fn invalid_specs_are_refused_by_key() {
-        for (spec, key) in [
-            ("metric = 'ratio'\nfrom = 'error'\nover = {}\n", "over"),
-            ("metric = 'ratio'\nfrom = 'error'\nover = { metric = 'x' }\n", "over"),
-            ("metric = 'error'\nfrom = 'error'\nover = { method = 'x' }\n", "metric"),
+        let valid = "metric = 'ratio'\nwhere = { metric = 'error' }\nover = { method = 'x' }\n";
+        let refused = |text: &str| {
+            let spec: Entry = toml::from_str(text).unwrap();
+            spec.validate(true).unwrap_err().key().to_owned()
+        };
+        for (from, to, key) in [
+            ("method = 'x'", "", "over"),
+            ("method = 'x'", "metric = 'x'", "over"),
+            ("'ratio'", "'error'", "where"),
+            ("metric = 'error'", "", "where"),
         ] {
-            let spec: DeriveSpec = toml::from_str(spec).unwrap();
-            assert_eq!(spec.validate().unwrap_err().key(), key);
+            assert_eq!(refused(&valid.replace(from, to)), key, "{from}: {to}");
         }
+        for (key, value) in [("from", "'t.csv'"), ("format", "'text'"), ("label", "'method'")] {
+            assert_eq!(refused(&format!("{valid}{key} = {value}\n")), key);
+        }
+        let error = toml::from_str::<Entry>(&format!("{valid}wher = {{}}\n")).unwrap_err();
+        assert!(error.message().contains("unknown field `wher`, expected one of `metric`"));
     }
 }

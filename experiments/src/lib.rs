@@ -26,6 +26,7 @@ pub mod datasets;
 pub mod derive;
 pub mod difference;
 pub mod engine;
+pub mod entry;
 pub mod error;
 pub mod experiment;
 pub mod figures;

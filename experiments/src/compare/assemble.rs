@@ -11,9 +11,10 @@ use super::known::{self, KnownValue};
 use super::report::{Figure, Finding, KnownKind, Line, Section, Subject};
 use super::verdict::{Claim, Judgement, Verdict, expectation, judge};
 use crate::columns;
-use crate::config::{CompareSpec, Config, DeriveSpec, Profile, Rule};
+use crate::config::{CompareSpec, Config, Profile, Rule};
 use crate::derive;
 use crate::engine::{ProvenanceRecord, lacks_data};
+use crate::entry::Entry;
 use crate::error::{Error, Result};
 use crate::experiment::{Experiment, kind_of};
 use crate::layout::{Results, shown};
@@ -408,7 +409,7 @@ impl Judge<'_> {
 
     /// Returns whether a metric is computed from times or memory.
     fn is_cost(&self, spec: &CompareSpec, metric: &str) -> bool {
-        let from_cost = |derived: &DeriveSpec| {
+        let from_cost = |derived: &Entry| {
             derived.metric == metric && columns::COSTS.contains(&derived.column.as_str())
         };
         let compared = spec.our_column().is_some() || spec.tolerance().is_some();

@@ -38,7 +38,7 @@ pub struct ComparedRows {
     /// The metric of every row, for files without such a column.
     pub metric: Option<String>,
     /// Column of the printed value (default `value`).
-    #[serde(default = "super::default_column::value_column")]
+    #[serde(default = "selection::value_column")]
     pub value_column: String,
     /// Factor from our unit to the printed unit (default 1), such as 0.001 for MB against GB.
     pub our_scale: Option<f64>,

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::compare_spec::CompareSpec;
-use super::derive_spec::DeriveSpec;
 use super::document::line_of;
 use super::figure_spec::FigureSpec;
+use crate::entry::Entry;
 use crate::error::{Document, Error};
 use crate::hash::{canonical, hex, sha256_of_fields, sha256_of_file};
 use crate::profile::{Part, Profile};
@@ -79,7 +79,7 @@ pub struct Config {
     pub profile: Profiles,
     /// Ratios computed from the results.
     #[serde(default)]
-    pub derive: Vec<DeriveSpec>,
+    pub derive: Vec<Entry>,
     /// Known values to compare with.
     #[serde(default)]
     pub compare: Vec<CompareSpec>,

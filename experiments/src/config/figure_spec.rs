@@ -35,7 +35,7 @@ pub struct PublishedOverlay {
     #[serde(default, deserialize_with = "selection::filter")]
     pub filter: Filter,
     /// Column of the printed value (default `value`).
-    #[serde(default = "super::default_column::value_column")]
+    #[serde(default = "selection::value_column")]
     pub value_column: String,
     /// Factor from the published unit to the figure's unit (default 1), such as 1000 for GB in MB.
     #[serde(default = "default_scale")]
@@ -53,7 +53,7 @@ pub struct SecondAxis {
     /// Metric on the axis.
     pub y: String,
     /// Drawn column of that metric's rows (default `value`; `seconds` for times).
-    #[serde(default = "super::default_column::value_column")]
+    #[serde(default = "selection::value_column")]
     pub y_column: String,
     /// Label of the axis, with the unit.
     pub y_label: String,
@@ -91,14 +91,14 @@ pub struct FigureSpec {
     #[serde(default)]
     pub x_metric: Option<String>,
     /// Drawn column of that metric's rows (default `value`; `seconds` for times).
-    #[serde(default = "super::default_column::value_column")]
+    #[serde(default = "selection::value_column")]
     pub x_column: String,
     /// Label of the x axis, with the unit.
     pub x_label: String,
     /// Metric on the y axis.
     pub y: String,
     /// Drawn column of that metric's rows (default `value`; `seconds` for times).
-    #[serde(default = "super::default_column::value_column")]
+    #[serde(default = "selection::value_column")]
     pub y_column: String,
     /// Metric of the same cells with the standard error of the drawn values, shown as whiskers of
     /// that length up and down.

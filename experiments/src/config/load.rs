@@ -62,8 +62,8 @@ fn parse_document(file: &Path, text: &str) -> Result<Config> {
         let remedy = "write the approximate cost of one run";
         Error::check(is_cost, key, "a positive number", found, remedy)?;
     }
-    for (index, spec) in config.derive.iter().enumerate() {
-        spec.validate().map_err(|error| error.under(&format!("derive[{index}]")))?;
+    for (index, entry) in config.derive.iter().enumerate() {
+        entry.validate(true).map_err(|error| error.under(&format!("derive[{index}]")))?;
     }
     for (index, spec) in config.compare.iter().enumerate() {
         spec.validate().map_err(|error| error.under(&format!("compare[{index}]")))?;

@@ -1,8 +1,6 @@
 //! Configs: one typed TOML file per table or figure, checked before anything runs.
 
 mod compare_spec;
-mod default_column;
-mod derive_spec;
 mod document;
 mod experiment_config;
 mod figure_spec;
@@ -10,7 +8,6 @@ mod load;
 
 pub use crate::profile::{Part, Profile};
 pub use compare_spec::{CompareSpec, ComparedRows, OurColumn, Rule, Tolerance};
-pub use derive_spec::{DeriveSpec, Formula};
 pub use document::{line_of, read, typed};
 pub use experiment_config::{Config, Overlay, Profiles};
 pub use figure_spec::{Aggregate, FigureSpec, PublishedOverlay, ReferenceLine, SecondAxis};

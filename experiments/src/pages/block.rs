@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
-use crate::columns::VALUE;
+use crate::entry::{Entry, Format, Value};
 use crate::error::{Error, FileRole, Result};
-use crate::selection::{self, Filter, Take, standard_error};
+use crate::selection::{self, Filter};
 use crate::table::Table;
 
 /// The head of a block.
@@ -21,77 +22,24 @@ pub(super) struct Block {
     filter: Filter,
     /// Key columns with their headings.
     rows: Vec<(String, String)>,
+    #[serde(deserialize_with = "columns")]
     columns: Vec<Entry>,
 }
 
-/// A column of values, or the name of a column of the files that is shown as it is.
-#[derive(Debug, Deserialize)]
-#[serde(untagged, expecting = "the name of a column, or a table with only known keys")]
-enum Entry {
-    Name(String),
-    Column(Column),
-}
-
-/// A column of values.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Column {
-    title: String,
-    /// The file, if not all of the block's.
-    from: Option<String>,
-    /// Column → values of the row that is shown.
-    #[serde(default, rename = "where", deserialize_with = "selection::filter")]
-    filter: Filter,
-    /// The column of the files that is shown.
-    #[serde(default = "value_column")]
-    column: String,
-    #[serde(default)]
-    format: Format,
-    /// The choice among several selected rows; without it, several rows are an error.
-    take: Option<Take>,
-    /// With `take`: the column that names the row that is shown.
-    label: Option<String>,
-    /// Whether the standard error of a mean follows: that of the metric `…_se` of the same cell.
-    #[serde(default)]
-    standard_error: bool,
-}
-
-fn value_column() -> String {
-    VALUE.to_owned()
-}
-
-impl Entry {
-    fn column(&self) -> Column {
-        match self {
-            Self::Column(column) => column.clone(),
-            Self::Name(name) => Column {
-                title: name.clone(),
-                from: None,
-                filter: Filter::new(),
-                column: name.clone(),
-                format: Format::Text,
-                take: None,
-                label: None,
-                standard_error: false,
-            },
-        }
-    }
-}
-
-/// How a number is written.
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Format {
-    /// This many decimals.
-    Digits(usize),
-    /// As the file has it.
-    Text,
-}
-
-impl Default for Format {
-    fn default() -> Self {
-        Format::Digits(4)
-    }
+/// Reads the columns. A name alone is a column of the files that is shown as it is.
+fn columns<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<Vec<Entry>, D::Error> {
+    let column = |value| match value {
+        toml::Value::String(name) => Ok(Entry {
+            metric: name.clone(),
+            column: name,
+            format: Some(Format::Text),
+            ..Entry::default()
+        }),
+        keys => keys.try_into().map_err(|error: toml::de::Error| D::Error::custom(error.message())),
+    };
+    Vec::deserialize(deserializer)?.into_iter().map(column).collect()
 }
 
 /// What is shown where no row is selected.
@@ -104,34 +52,32 @@ impl Block {
     /// A file that cannot be read, a column that no file has, a column of the block without any
     /// value, several rows for one value, or a block without rows.
     pub(super) fn table(&self, root: &Path, origin: &str) -> Result<String> {
+        let remedy = "correct the block or the results";
         let refuse = |expected: String, found: &str| {
-            Error::file(
-                FileRole::Input,
-                origin,
-                expected,
-                found,
-                "correct the block or the results",
-            )
+            Error::file(FileRole::Input, origin, expected, found, remedy)
         };
         let read = |file: &String| Table::read(&root.join(file), file, "restore or compute it");
         let tables: Vec<Table> = self.from.iter().map(read).collect::<Result<_>>()?;
-        let columns: Vec<Column> = self.columns.iter().map(Entry::column).collect();
+        for column in &self.columns {
+            let invalid = |error: Error| refuse("valid columns".to_owned(), &error.to_string());
+            column.validate(false).map_err(invalid)?;
+        }
         let keys = self.keys(&tables);
         if keys.is_empty() {
             return Err(refuse("a row that the block selects".to_owned(), "none"));
         }
         let titles: Vec<&str> = (self.rows.iter().map(|(_, title)| title.as_str()))
-            .chain(columns.iter().map(|column| column.title.as_str()))
+            .chain(self.columns.iter().map(|column| column.metric.as_str()))
             .collect();
-        let rules = "---|".repeat(self.rows.len()) + &"---:|".repeat(columns.len());
+        let rules = "---|".repeat(self.rows.len()) + &"---:|".repeat(self.columns.len());
         let mut lines: Vec<String> = Vec::new();
-        let mut seen = vec![false; columns.len()];
+        let mut seen = vec![false; self.columns.len()];
         for key in &keys {
             let mut fields: Vec<String> =
                 key.iter().map(|field| field.replace('|', "\\|")).collect();
-            for (column, seen) in columns.iter().zip(&mut seen) {
+            for (column, seen) in self.columns.iter().zip(&mut seen) {
                 let field = self.field(&tables, key, column).map_err(|found| {
-                    refuse(format!("one row for {key:?} in the column `{}`", column.title), &found)
+                    refuse(format!("one row for {key:?} in the column `{}`", column.metric), &found)
                 })?;
                 *seen |= field.is_some();
                 fields.push(field.unwrap_or_else(|| NONE.to_owned()));
@@ -139,7 +85,7 @@ impl Block {
             lines.push(format!("| {} |\n", fields.join(" | ")));
         }
         if let Some(index) = seen.iter().position(|seen| !seen) {
-            let title = &columns[index].title;
+            let title = &self.columns[index].metric;
             return Err(refuse(format!("a value in the column `{title}`"), "none"));
         }
         Ok(format!("| {} |\n|{rules}\n{}", titles.join(" | "), lines.concat()))
@@ -180,61 +126,19 @@ impl Block {
         &self,
         tables: &[Table],
         key: &[String],
-        column: &Column,
+        column: &Entry,
     ) -> std::result::Result<Option<String>, String> {
-        let mut found: Vec<((&Table, usize), f64)> = Vec::new();
         let of_column = |table: &&Table| column.from.as_ref().is_none_or(|n| n == table.name());
-        for table in tables.iter().filter(of_column) {
-            let is_wanted = |row: &usize| {
+        let values = tables.iter().filter(of_column).flat_map(|table| {
+            column.values(table, |row| {
                 let mut of_key = self.rows.iter().zip(key);
-                let field = table.field(&column.column, *row);
-                let is_shown = match column.take {
-                    Some(_) => table.number(&column.column, *row).is_some(),
-                    None => !field.is_empty(),
-                };
-                of_key.all(|((name, _), value)| table.field(name, *row) == value)
-                    && column.filter.keys().all(|name| table.columns().contains(&name.as_str()))
-                    && table.selects(&column.filter, *row)
-                    && is_shown
-                    && table.selects(&self.filter, *row)
-            };
-            let number = |row| table.number(&column.column, row).unwrap_or(f64::NAN);
-            let rows = (0..table.len()).filter(is_wanted);
-            found.extend(rows.map(|row| ((table, row), number(row))));
-        }
-        let kept = match (column.take, found.as_slice()) {
-            (Some(take), found) => take.of(found),
-            (None, [] | [_]) => found.first().copied(),
-            (None, several) => return Err(format!("{} rows", several.len())),
-        };
-        let Some(((table, row), number)) = kept else { return Ok(None) };
-        let mut text = column.format.written(number, table.field(&column.column, row));
-        if column.standard_error
-            && let Some(error) = standard_error(table, row, &column.column)
-        {
-            text += &format!(" ± {}", column.format.of_error(error));
-        }
-        let label = column.label.as_ref().map(|label| format!(" ({})", table.field(label, row)));
-        Ok(Some(text + &label.unwrap_or_default()))
-    }
-}
-
-impl Format {
-    /// Writes a standard error, with at least one digit that is not 0.
-    fn of_error(self, error: f64) -> String {
-        match self {
-            Format::Digits(digits) if error > 0.0 => {
-                let places = (-error.log10()).ceil().max(0.0) as usize;
-                format!("{error:.*}", places.max(digits))
-            }
-            _ => self.written(error, &error.to_string()),
-        }
-    }
-
-    fn written(self, number: f64, text: &str) -> String {
-        match self {
-            Format::Digits(digits) => format!("{number:.digits$}"),
-            Format::Text => text.to_owned(),
+                of_key.all(|((name, _), value)| table.field(name, row) == value)
+                    && table.selects(&self.filter, row)
+            })
+        });
+        match column.kept(values.collect()).as_slice() {
+            several @ [_, _, ..] => Err(format!("{} rows", several.len())),
+            value => Ok(value.first().map(Value::text)),
         }
     }
 }

@@ -63,6 +63,17 @@ fn a_block_shows_the_rows_that_it_selects() {
 }
 
 #[test]
+fn a_column_shows_ratios() {
+    let head = "where = { n = ['1', '2'] }\nrows = [['n', 'n']]\ncolumns = [\n\
+        { title = 'over', where = { metric = 'error', method = 'b' }, over = { method = 'a' } },\n\
+        { title = 'worst', where = { metric = 'error' }, over = { method = '*' }, \
+        take = 'largest', label = 'method', format = 'text' }]";
+    let expected = "| n | over | worst |\n|---|---:|---:|\n\
+        | 1 | 4.0000 | 4 (b) |\n| 2 | 1.0000 | 1 (b) |\n";
+    assert_eq!(rendered(head).unwrap(), expected);
+}
+
+#[test]
 fn a_name_is_a_column_shown_as_it_is() {
     let head =
         "where = { metric = ['error'], method = ['a'] }\nrows = [['n', 'n']]\ncolumns = ['value']";
@@ -79,6 +90,14 @@ fn a_block_that_selects_nothing_or_too_much_is_refused() {
         ),
         ("rows = [['m', 'm']]\ncolumns = []", "a row that the block selects"),
         ("rows = []\ncolums = []", "colums"),
+        (
+            "rows = [['n', 'n']]\ncolumns = [{ titel = 'x' }]",
+            "unknown field `titel`, expected one of `metric`, `title`",
+        ),
+        (
+            "rows = [['n', 'n']]\ncolumns = [{ title = 'x', set = { n = '1' } }]",
+            "`set` only in [[derive]]",
+        ),
     ] {
         let error = rendered(head).unwrap_err();
         assert!(error.contains(part) && error.contains("README.md, line 3"), "{part}: {error}");

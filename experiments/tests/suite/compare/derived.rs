@@ -6,8 +6,8 @@ use experiments::layout::Results;
 
 use crate::compare::root::{COMPARE, Root};
 
-const DERIVE: &str = "[[derive]]\nmetric = \"saved\"\nfrom = \"ratio_to_svdb\"\n\
-    where = { method = \"wavelet\" }\nover = { method = \"query-smasher\" }\n\
+const DERIVE: &str = "[[derive]]\nmetric = \"saved\"\n\
+    where = { metric = \"ratio_to_svdb\", method = \"wavelet\" }\nover = { method = \"query-smasher\" }\n\
     set = { id = \"a\" }\n";
 
 const DERIVED: &str = "\
