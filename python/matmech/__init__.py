@@ -24,6 +24,7 @@ from ._errors import (
     Unanswered,
     UnknownName,
 )
+from ._draft import draft_schema
 from ._matmech import Workload, __version__, registries
 from ._records import (
     Answers,

@@ -48,6 +48,15 @@ def records(data: Any, schema: tuple[str, bool], person: str | None = None) -> R
     return table
 
 
+def all_records(data: Any) -> Records:
+    """Returns a path, or all columns of a table."""
+    if isinstance(data, (str, os.PathLike)):
+        return os.fspath(data)
+    if hasattr(data, "__arrow_c_stream__") and not _is_from(data, "pandas"):
+        return _matmech.read_stream(data, None)
+    return [(str(name).strip(), *column(str(name), data[name])) for name in _names(data)]
+
+
 def _is_from(data: Any, module: str) -> bool:
     return type(data).__module__.partition(".")[0] == module
 

@@ -236,7 +236,7 @@ def release(
     objective: str | None = None,
     mechanism: str | None = None,
     certificate: float | None = None,
-    out_of_domain: str = "drop",
+    out_of_domain: str = "other",
     wait: int = 60,
     adjust: bool = False,
     records: int | str | None = None,
@@ -251,6 +251,9 @@ def release(
     operating system. Ctrl-C before the ledger is charged spends nothing; after it, the release is
     finished first; an exception of ``progress`` does the same. A dry run reads, charges and writes
     nothing.
+
+    By default a schema in which an attribute has no cell for other values is refused.
+    ``out_of_domain="drop"`` or ``"clamp"`` accepts it.
 
     Values are compared with the schema as numbers, texts, booleans or dates, without conversion.
     A column whose type has no value of its attribute is refused before the ledger is charged, and

@@ -3,6 +3,7 @@
 //! Functions return the report of the command of the same name as JSON, so that Python and the
 //! command line have the same numbers, and objects for what the command writes to files.
 
+mod draft;
 mod errors;
 mod records;
 mod solve;
@@ -36,6 +37,7 @@ fn _matmech(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(table::read_stream, module)?)?;
     module.add_function(wrap_pyfunction!(records::column_values, module)?)?;
     module.add_function(wrap_pyfunction!(records::check_data, module)?)?;
+    module.add_function(wrap_pyfunction!(draft::draft_schema, module)?)?;
     module.add_function(wrap_pyfunction!(records::create_ledger, module)?)?;
     module.add_function(wrap_pyfunction!(records::show_ledger, module)?)?;
     module.add_function(wrap_pyfunction!(work::panic, module)?)

@@ -174,14 +174,17 @@ fn list_column(kind: &str, values: &Bound<'_, PyAny>) -> PyResult<MemoryColumn> 
 pub(crate) fn read_stream(
     py: Python<'_>,
     stream: &Bound<'_, PyAny>,
-    names: Vec<String>,
+    names: Option<Vec<String>>,
 ) -> PyResult<ArrowRecords> {
     crate::work::guarded(py, || {
         let read = || -> PyArrowResult<(SchemaRef, Vec<RecordBatch>)> {
             let reader = stream.extract::<PyRecordBatchReader>()?.into_reader()?;
             let schema = reader.schema();
             let fields = schema.fields().iter().enumerate();
-            let wanted = fields.filter(|(_, field)| names.iter().any(|n| n == field.name().trim()));
+            let is_wanted = |name: &str| {
+                names.as_ref().is_none_or(|names| names.iter().any(|n| n == name.trim()))
+            };
+            let wanted = fields.filter(|(_, field)| is_wanted(field.name()));
             let wanted: Vec<usize> = wanted.map(|(index, _)| index).collect();
             let project = |batch: Result<RecordBatch, ArrowError>| batch?.project(&wanted);
             let batches = reader.map(project).collect::<Result<Vec<_>, _>>()?;

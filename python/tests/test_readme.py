@@ -89,7 +89,8 @@ class Readme(unittest.TestCase):
             for name, options in [("released", {}), ("staged", {"mechanism": "staged"})]:
                 released = matmech.release(
                     SURVEY / "survey.toml", SURVEY / "survey.csv", ways=[1, 2], epsilon=1,
-                    delta=1e-9, ledger=ledger, out=os.path.join(folder, name), **options,
+                    delta=1e-9, ledger=ledger, out=os.path.join(folder, name),
+                    out_of_domain="drop", **options,
                 )
                 self.assertTrue(np.isfinite(released.answers["estimate"]).all())
 

@@ -65,10 +65,12 @@ class Parity(TestCase):
         self.assertEqual(set(staged.records), {"age", "job", "trips", "owner"})
 
     def test_release_has_the_plan_of_the_command(self):
-        words = ["--schema", SCHEMA, "--ways", "1,2", "--dry-run", *flags(**BUDGET)]
+        words = ["--schema", SCHEMA, "--ways", "1,2", "--dry-run", *flags(**BUDGET),
+                 "--out-of-domain", "drop"]
         for options in [{}, {"mechanism": "staged"}]:
             expected = command("release", *words, *flags(**options))
-            found = matmech.release(SCHEMA, ways=[1, 2], dry_run=True, **BUDGET, **options)
+            found = matmech.release(SCHEMA, ways=[1, 2], dry_run=True, out_of_domain="drop",
+                                    **BUDGET, **options)
             self.assert_same(found.report, expected)
 
 
@@ -83,6 +85,7 @@ class Releases(TestCase):
     def release(self, name, data=None, **options):
         data = survey() if data is None else data
         out = self.folder / name
+        options.setdefault("out_of_domain", "drop")
         return matmech.release(
             SCHEMA, data, ways=[1, 2], ledger=self.ledger, out=out, **BUDGET, **options
         )
@@ -120,7 +123,8 @@ class Releases(TestCase):
         matmech.create_ledger(ledger, privacy_cost=5e9)
         tables = [
             matmech.release(
-                SCHEMA, data, ways=[1, 2], ledger=ledger, out=self.folder / f"exact{k}", **budget
+                SCHEMA, data, ways=[1, 2], ledger=ledger, out=self.folder / f"exact{k}",
+                out_of_domain="drop", **budget
             ).answers["estimate"].round(2)
             for k, data in enumerate([survey(), DATA])
         ]
@@ -159,7 +163,8 @@ class Releases(TestCase):
             matmech.release(
                 schema, {name: np.arange(50) for name in names},
                 [{"family": "prefix", "ways": [1, 2]}], ledger=self.ledger,
-                out=self.folder / "refused", progress=refuse, **BUDGET,
+                out=self.folder / "refused", progress=refuse,
+                out_of_domain="drop", **BUDGET,
             )
         self.assertEqual(matmech.show_ledger(self.ledger)["reservations"], 0)
         self.assertFalse((self.folder / "refused").exists())
@@ -235,7 +240,8 @@ class Releases(TestCase):
             # The plan takes several seconds.
             matmech.release(
                 schema, data, [{"family": "prefix", "ways": [1, 2]}],
-                ledger=self.ledger, out=self.folder / "interrupted", **BUDGET,
+                ledger=self.ledger, out=self.folder / "interrupted",
+                out_of_domain="drop", **BUDGET,
             )
         timer.join()
         self.assertIsNone(caught.exception.result)

@@ -154,6 +154,7 @@ class Exact(unittest.TestCase):
         ledger, out = self.folder / f"{name}.jsonl", self.folder / name
         unit = {k: options[k] for k in ("person", "unit_rows") if k in options}
         matmech.create_ledger(ledger, privacy_cost=1e7, **unit)
+        options.setdefault("out_of_domain", "drop")
         released = matmech.release(
             schema, data, ways=[1], ledger=ledger, out=out, privacy_cost=1e7, **options
         )
@@ -168,6 +169,7 @@ class Exact(unittest.TestCase):
         """Returns the message of a release that is refused before anything is reserved."""
         ledger = self.folder / f"{next(self.names)}.jsonl"
         matmech.create_ledger(ledger, rho=1, person=options.get("person"))
+        options.setdefault("out_of_domain", "drop")
         with self.assertRaises(ValueError) as caught:
             matmech.release(schema, data, ways=[1], ledger=ledger, rho=0.1,
                             out=self.folder / "refused", **options)
@@ -389,9 +391,9 @@ class Persons(Exact):
         for person in (None, "visit"):
             with self.assertRaisesRegex(matmech.BadInput, "--person"):
                 matmech.release(schema, data, ways=1, ledger=ledger, rho=0.1, person=person,
-                                out=self.folder / "refused")
+                                out_of_domain="drop", out=self.folder / "refused")
         matmech.release(schema, data, ways=1, ledger=ledger, rho=0.1, person="id",
-                        out=self.folder / "ok")
+                        out_of_domain="drop", out=self.folder / "ok")
 
 
 class Checks(unittest.TestCase):
@@ -433,7 +435,8 @@ class Options(Exact):
                 matmech.create_ledger(ledger, rho=1)
                 with self.assertRaises(ValueError) as caught:
                     matmech.release(schema, data, ways=[1], ledger=ledger,
-                                    out=self.folder / "refused", **options)
+                                    out=self.folder / "refused", out_of_domain="drop",
+                                    **options)
                 self.assertIn(part, str(caught.exception))
                 self.assertEqual(matmech.show_ledger(ledger)["reservations"], 0)
         with self.assertRaises(ValueError):

@@ -1,6 +1,7 @@
 //! Rules for records with values outside the schema.
 
 use crate::error::{Error, Result};
+use crate::schema::Schema;
 
 /// The rule for a record with a value outside the schema, if the attribute has no cell for other
 /// values.
@@ -11,6 +12,8 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OutOfDomain {
+    /// No record is dropped: every attribute must have a cell for other values.
+    Other,
     /// The record is dropped.
     Drop,
     /// Numbers of numeric attributes get the nearest cell; the record is dropped if there is none.
@@ -19,8 +22,13 @@ pub enum OutOfDomain {
 
 impl OutOfDomain {
     /// The name of every rule, the rule, and its description; `refuse` is the absence of a rule.
-    pub const NAMES: [(&'static str, Option<OutOfDomain>, &'static str); 3] = [
+    pub const NAMES: [(&'static str, Option<OutOfDomain>, &'static str); 4] = [
         ("refuse", None, "Stop with an error that names the line"),
+        (
+            "other",
+            Some(OutOfDomain::Other),
+            "Refuse a schema without a cell for other values in every attribute",
+        ),
         ("drop", Some(OutOfDomain::Drop), "Drop the record"),
         (
             "clamp",
@@ -39,7 +47,7 @@ impl OutOfDomain {
             Some((_, rule, _)) => Ok(*rule),
             None => Err(Error::bad_input(
                 "out_of_domain",
-                "drop or clamp, and refuse for simulate",
+                "other, drop or clamp, and refuse for simulate",
                 format!("`{name}`"),
                 "leave it out for the default",
             )),
@@ -54,7 +62,31 @@ impl OutOfDomain {
     pub fn of_name_for_private(name: &str) -> Result<Self> {
         Self::of_name(name)?.ok_or_else(|| {
             let remedy = "check the table with `matmech check-data` first";
-            Error::bad_input("out_of_domain", "drop or clamp", format!("`{name}`"), remedy)
+            Error::bad_input("out_of_domain", "other, drop or clamp", format!("`{name}`"), remedy)
         })
+    }
+
+    /// Refuses a schema under which records can be dropped, unless the rule says so. No record
+    /// decides this.
+    ///
+    /// # Errors
+    /// The rule is [`OutOfDomain::Other`], and an attribute has no cell for other values.
+    pub fn check(self, schema: &Schema) -> Result<()> {
+        let names = schema.attributes().iter().enumerate();
+        let without: Vec<String> = names
+            .filter(|(position, _)| schema.other(*position).is_none())
+            .map(|(_, attribute)| format!("`{}`", attribute.name))
+            .collect();
+        if self != OutOfDomain::Other || without.is_empty() {
+            return Ok(());
+        }
+        Err(Error::bad_input(
+            "schema",
+            "a cell for other values in every attribute",
+            format!("none in {}", without.join(", ")),
+            "declare it (`other` in the schema), or choose what happens to records with values \
+             outside the schema: --out-of-domain drop or --out-of-domain clamp \
+             (out_of_domain=\"drop\" or \"clamp\" in Python)",
+        ))
     }
 }

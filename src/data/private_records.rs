@@ -20,7 +20,8 @@ impl OpenTable {
     /// identifiers of persons. *Time*: O(values).
     ///
     /// # Errors
-    /// The table cannot be read to its end, or has more than 2³² − 1 records. No message quotes the
+    /// The rule does not allow the schema: then nothing is read. The table cannot be read to its
+    /// end, or has more than 2³² − 1 records. No message quotes the
     /// table.
     pub fn read_private(
         mut self,
@@ -28,6 +29,7 @@ impl OpenTable {
         rule: OutOfDomain,
         kept: AttributeSet,
     ) -> Result<Records> {
+        rule.check(schema)?;
         let origin = self.origin().to_owned();
         let coder = RecordCoder::new(schema, rule);
         let mut persons = self.person().map(Persons::new);

@@ -67,6 +67,7 @@ pub fn read_table(
 
 impl OpenTable {
     fn read_public(mut self, schema: &Schema, rule: Option<OutOfDomain>) -> Result<CodedTable> {
+        rule.map_or(Ok(()), |rule| rule.check(schema))?;
         let origin = self.origin().to_owned();
         let fields: Vec<usize> =
             (0..schema.attributes().len()).map(|position| self.column_of(position) + 1).collect();

@@ -9,6 +9,7 @@ mod budget;
 mod certify;
 mod check_data;
 mod completions;
+mod draft_schema;
 mod ledger;
 mod output;
 mod panics;
@@ -69,6 +70,11 @@ enum Command {
     /// the first lines with a value outside the schema are quoted: only for people who may see the
     /// data. No budget is spent.
     CheckData(check_data::CheckDataCommand),
+    /// NOT PRIVATE: draft a schema from a table, with the types, values and ranges of its columns.
+    ///
+    /// Without --private only for people who may see the data. The schema of a release must be public: replace values
+    /// and ranges by those that are known without the records.
+    DraftSchema(draft_schema::DraftSchemaCommand),
     /// Create the privacy ledger of a table, or show its balance.
     Ledger(ledger::LedgerCommand),
     /// NOT PRIVATE: run a mechanism on data that you may see and print its true errors.
@@ -95,11 +101,15 @@ fn with_causes(error: &anyhow::Error) -> String {
     })
 }
 
-/// Runs the command line and returns the exit code. Only `release`, `check-data` and `simulate`
-/// open data.
+/// Runs the command line and returns the exit code. Only `release`, `check-data`,
+/// `draft-schema` and `simulate` open data.
 fn main() -> std::process::ExitCode {
     let arguments = Arguments::parse();
-    panics::hide_text(matches!(arguments.command, Command::Release(_)));
+    panics::hide_text(match &arguments.command {
+        Command::Release(_) => true,
+        Command::DraftSchema(draft) => draft.is_private(),
+        _ => false,
+    });
     let outcome = match arguments.command {
         Command::Solve(solve) => solve.run(),
         Command::Certify(certify) => certify.run(),
@@ -108,6 +118,7 @@ fn main() -> std::process::ExitCode {
         Command::Release(release) => release.run(),
         Command::Answer(answer) => answer.run(),
         Command::CheckData(check) => check.run(),
+        Command::DraftSchema(draft) => draft.run(),
         Command::Ledger(ledger) => ledger.run(),
         Command::Simulate(simulate) => simulate.run(),
         Command::Completions(completions) => completions.run(Arguments::command()),

@@ -19,7 +19,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::Schema;
-use crate::data::{OpenTable, OutOfDomain, PersonLimit, Records};
+use crate::data::{OpenTable, OutOfDomain, PersonLimit, Records, check, draft_schema};
 use crate::domain::AttributeSet;
 use crate::schema::ColumnType;
 
@@ -368,4 +368,43 @@ fn columns_of_unsupported_types_are_refused_by_their_type_only_if_they_are_used(
     let none =
         MemoryTable::new(vec![("a".into(), MemoryColumn::Values(ColumnType::Any, Vec::new()))]);
     assert!(none.is_ok());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    /// A drafted schema has a cell for every value that is not missing, from every source.
+    #[test]
+    fn drafted_schemas_code_tables_from_every_source(
+        rows in prop::collection::vec(row(), 1..40), variant in 0usize..60,
+    ) {
+        let full = |row: &Row| -> Row {
+            (
+                row.0.or(Some(3)),
+                row.1.or(Some(25)),
+                row.2.or(Some(1)),
+                row.3.filter(|text| !text.is_empty()).or(Some("a")),
+                row.4.or(Some(true)),
+                row.5.or(Some(0)),
+                row.6.or(Some(2)),
+            )
+        };
+        let rows: Vec<Row> = rows.iter().map(full).collect();
+        let columns = columns(&rows, variant);
+        let folder = tempfile::tempdir().unwrap();
+        let source = |name: &str| -> Box<dyn TypedTable> {
+            let batch = batch(&columns);
+            match name {
+                "csv" => Box::new(csv(&rows)),
+                "parquet" => Box::new(parquet(folder.path(), &batch, variant)),
+                _ => Box::new(MemoryTable::of_batches(&batch.schema(), vec![batch]).reader()),
+            }
+        };
+        for name in ["csv", "parquet", "arrow"] {
+            let text = draft_schema(source(name), 100).unwrap();
+            let schema = Schema::from_toml(&text, "S.toml").unwrap();
+            let open = OpenTable::new(source(name), &schema, None).unwrap();
+            let found = check(open, &schema, OutOfDomain::Drop).unwrap();
+            prop_assert_eq!(found.dropped, 0, "{} {}\n{:?}", name, text, found.offences);
+        }
+    }
 }

@@ -91,7 +91,7 @@ impl ReleaseStatement<StagedSections> {
             certificate: None,
             synthetic: None,
         };
-        Ok(ReleaseStatement::new(plan.unit(), terms, [schema, workload], sections))
+        Ok(ReleaseStatement::new(plan.unit(), terms, plan.schema(), [schema, workload], sections))
     }
 
     /// Adds synthetic records.

@@ -81,7 +81,8 @@ impl ReleaseStatement<PlanSections> {
             subspaces: plan.measurements().iter().map(row).collect::<Result<_>>()?,
             adjusted,
         };
-        Ok(ReleaseStatement::new(unit, terms, [schema, workload], sections))
+        let texts = [schema, workload];
+        Ok(ReleaseStatement::new(unit, terms, plan.plan().schema(), texts, sections))
     }
 
     /// Sets the description of adjusted answers.

@@ -5,12 +5,13 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::decimals::shortest;
-use crate::data::{OutOfDomain, PersonLimit};
+use crate::data::{OutOfDomain, PersonLimit, ValuesOutside};
 use crate::error::{Error, Result};
 use crate::privacy::{Neighbours, PrivacyUnit, Rho};
 use crate::release::document::{Block, Line, code, strong, text, to_markdown};
 use crate::release::ledger::Reservation;
 use crate::release::report::Fact;
+use crate::schema::Schema;
 
 /// What releases do not protect.
 const NOT_PROTECTED: [&str; 6] = [
@@ -78,6 +79,9 @@ pub struct ReleaseStatement<S> {
     rho_reserved: f64,
     delta: f64,
     out_of_domain: OutOfDomain,
+    /// What happens to missing values and values outside every attribute.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    values_outside: Vec<ValuesOutside>,
     /// The column that identifies persons, and the maximum records per person.
     person_limit: Option<PersonLimit>,
     /// Whether the number of records is public: then it is published without noise.
@@ -102,11 +106,12 @@ struct LedgerLine {
 }
 
 impl<S> ReleaseStatement<S> {
-    /// Returns the statement of a release; `schema` and `workload` are their texts.
+    /// Returns the statement of a release; `schema_text` and `workload` are texts.
     pub(in crate::release) fn new(
         unit: PrivacyUnit,
         terms: Terms,
-        [schema, workload]: [&str; 2],
+        schema: &Schema,
+        [schema_text, workload]: [&str; 2],
         sections: S,
     ) -> Self {
         let [name, version] = [env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")];
@@ -119,6 +124,7 @@ impl<S> ReleaseStatement<S> {
             rho_reserved: terms.rho.get(),
             delta: terms.delta,
             out_of_domain: terms.rule,
+            values_outside: ValuesOutside::of(schema, terms.rule),
             not_protected: {
                 let more = terms.person.is_none().then_some(MORE_RECORDS);
                 NOT_PROTECTED.into_iter().chain(more).map(str::to_owned).collect()
@@ -126,7 +132,7 @@ impl<S> ReleaseStatement<S> {
             person_limit: terms.person,
             number_of_records_is_public: unit.neighbours == Neighbours::ReplaceOneRecord,
             ledger: None,
-            schema: schema.to_owned(),
+            schema: schema_text.to_owned(),
             workload: workload.to_owned(),
             sections,
         }
@@ -148,6 +154,11 @@ impl<S> ReleaseStatement<S> {
     /// Returns the ρ reserved in the ledger.
     pub fn rho_reserved(&self) -> f64 {
         self.rho_reserved
+    }
+
+    /// Returns what happens to missing values and values outside every attribute.
+    pub fn values_outside(&self) -> &[ValuesOutside] {
+        &self.values_outside
     }
 
     /// Returns the text of the workload.
@@ -202,6 +213,15 @@ impl<S: Sections + Serialize> ReleaseStatement<S> {
         blocks.extend(
             lines.into_iter().chain(self.sections.derived_in_words()).map(Block::Paragraph),
         );
+        if !self.values_outside.is_empty() {
+            let handled = |outside: &ValuesOutside| -> Line {
+                [code(&outside.attribute), text(format!(": {}", outside.handling))].into()
+            };
+            blocks.extend([
+                Block::Paragraph([strong("Values outside the schema:")].into()),
+                Block::List(self.values_outside.iter().map(handled).collect()),
+            ]);
+        }
         blocks.extend([
             Block::Paragraph([strong("Not protected:")].into()),
             Block::List(not_protected),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::forecast::Forecast;
+use matmech::data::ValuesOutside;
 use matmech::error::Result;
 use matmech::release::{IntegerPlan, Statement, shortest};
 use matmech::workload::GroupedWorkload;
@@ -46,6 +47,8 @@ pub struct UnbiasedReport {
     pub expected_mb: f64,
     /// Additional memory per record.
     pub expected_bytes_per_record: usize,
+    /// What happens to missing values and values outside every attribute.
+    pub values_outside: Vec<ValuesOutside>,
     /// The errors of the query groups.
     pub groups: Vec<Group>,
     /// The folder that was written; null in a dry run.
@@ -100,6 +103,7 @@ impl UnbiasedReport {
             expected_seconds: forecast.seconds,
             expected_mb: forecast.memory.mb,
             expected_bytes_per_record: forecast.memory.bytes_per_record,
+            values_outside: statement.values_outside().to_vec(),
             groups: plan.plan().groups().iter().map(group).collect(),
             out: None,
         })

@@ -77,6 +77,7 @@ impl Release {
             ReleaseRho::Rest => self.rest()?,
         };
         let (schema, schema_text) = self.schema.read()?;
+        self.out_of_domain.check(&schema)?;
         let (workload, workload_text) = self.target.read(&schema)?;
         check_count(&workload)?;
         let unit = unit_of(self.unit, &schema, self.person.is_some());

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::forecast::{Memory, check_memory};
 use super::request::{Release, Spending};
 use crate::steps::{Steps, whole};
+use matmech::data::ValuesOutside;
 use matmech::error::{Error, Result};
 use matmech::mechanism::{self, Staged};
 use matmech::privacy::{PrivacyUnit, Rho};
@@ -64,6 +65,8 @@ pub struct StagedReport {
     /// Additional memory per synthetic record of `auto`, whose number is not known in advance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_bytes_per_synthetic_record: Option<usize>,
+    /// What happens to missing values and values outside every attribute.
+    pub values_outside: Vec<ValuesOutside>,
     /// 95 % upper bounds of the mean L1 error of the marginals, after the release.
     pub mean_error_bound_95: Option<f64>,
     /// 95 % upper bound of the mean L1 error per record of the table; null if unknown.
@@ -140,6 +143,7 @@ impl Release {
                 Some(RecordCount::Released { .. }) => Some(records::bytes_per_record(schema)),
                 _ => None,
             },
+            values_outside: statement.values_outside().to_vec(),
             mean_error_bound_95: None,
             mean_error_bound_95_per_record: None,
             synthetic: None,

@@ -67,7 +67,9 @@ pub(crate) struct ReleaseCommand {
     #[arg(long, value_name = "SHARE", requires = "mechanism", allow_negative_numbers = true)]
     certificate: Option<f64>,
     /// How to handle values outside the schema in attributes without a cell for other values
-    #[arg(long, value_parser = private_rule(), default_value = "drop")]
+    ///
+    /// By default a schema with such an attribute is refused, whatever the records are.
+    #[arg(long, value_parser = private_rule(), default_value = "other")]
     out_of_domain: OutOfDomain,
     #[command(flatten)]
     waiting: WaitingArguments,

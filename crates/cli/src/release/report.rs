@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use crate::output;
+use matmech::data::ValuesOutside;
 use matmech::release::{at_most, in_digits, shortest};
 use matmech_app::release::{Group, ReleaseReport, StagedReport, UnbiasedReport};
 
@@ -41,6 +42,7 @@ fn print_unbiased(out: &mut dyn Write, report: &UnbiasedReport) -> std::io::Resu
                 "expected      {expected_seconds:.1} s, {expected_mb:.0} MB and \
                  {expected_bytes_per_record} bytes per record"
             )?;
+            print_outside(out, &report.values_outside)?;
             writeln!(out, "dry run       no data read, nothing spent or written")?;
         }
         Some(folder) => writeln!(out, "written       {folder}")?,
@@ -99,9 +101,18 @@ fn print_staged(out: &mut dyn Write, report: &StagedReport) -> std::io::Result<(
             "expected      at most {expected_mb:.0} MB and {expected_bytes_per_record} bytes per \
              record"
         )?;
+        print_outside(out, &report.values_outside)?;
     }
     match &report.out {
         None => writeln!(out, "dry run       no data read, nothing spent or written"),
         Some(folder) => writeln!(out, "written       {folder}"),
     }
+}
+
+/// Prints what happens to values outside the schema, attribute by attribute.
+fn print_outside(out: &mut dyn Write, attributes: &[ValuesOutside]) -> std::io::Result<()> {
+    for ValuesOutside { attribute, handling } in attributes {
+        writeln!(out, "outside       {attribute}: {handling}")?;
+    }
+    Ok(())
 }

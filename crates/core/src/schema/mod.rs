@@ -25,4 +25,4 @@ pub use bins::Bins;
 pub use coding::{Coded, Coder, Coding};
 pub use source::SchemaSource;
 pub use text_file::read_text;
-pub use value::{ColumnType, ListedValue, Value};
+pub use value::{ColumnType, ListedValue, Value, boolean_of, time_of};

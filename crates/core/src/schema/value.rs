@@ -155,7 +155,7 @@ fn date_time(nanoseconds: i128) -> Option<DateTime> {
 }
 
 /// Returns the boolean of a text: `true`, `True` and `TRUE`, or `false`, `False` and `FALSE`.
-pub(super) fn boolean_of(text: &str) -> Option<bool> {
+pub fn boolean_of(text: &str) -> Option<bool> {
     match text {
         "true" | "True" | "TRUE" => Some(true),
         "false" | "False" | "FALSE" => Some(false),
@@ -165,7 +165,7 @@ pub(super) fn boolean_of(text: &str) -> Option<bool> {
 
 /// Returns the time of a text `YYYY-MM-DD`, optionally with `THH:MM:SS` and a fraction, in
 /// nanoseconds after 1970-01-01. A space can replace the `T`. There is no time zone.
-pub(super) fn time_of(text: &str) -> Option<i128> {
+pub fn time_of(text: &str) -> Option<i128> {
     let bytes = text.as_bytes();
     let has_form = bytes.len() >= 10
         && bytes[4] == b'-'

@@ -6,7 +6,7 @@ use std::path::Path;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
-use super::{folder, matmech, read, release, words};
+use super::{DROP, folder, matmech, read, release, words};
 
 /// Returns a report without the costs measured before the records are read, and without the folder
 /// name.
@@ -125,7 +125,8 @@ fn a_value_outside_the_schema_is_hidden_in_the_total() {
             "1e-9",
         ];
         let first = ["release", "--schema", schema, "--data", data, "--out", out.as_str()];
-        matmech(here, &[first.as_slice(), rest.as_slice()].concat()).success();
+        let rule: &[&str] = if schema == "O.toml" { &[] } else { &DROP };
+        matmech(here, &[first.as_slice(), rest.as_slice(), rule].concat()).success();
         let answers = read(here, &format!("{out}/answers.csv"));
         let row = answers.lines().find(|line| line.contains(",total,")).unwrap();
         row.split(',').nth(4).unwrap().parse().unwrap()

@@ -67,11 +67,20 @@ fn a_dry_run_reads_spends_and_writes_nothing() {
         "1e-9",
         "--dry-run",
     ];
+    // Whether a schema is refused follows from the schema and the options: no table is given.
+    matmech(here, &dry)
+        .failure()
+        .code(1)
+        .stderr(contains("none in `age`, `job`").and(contains("--out-of-domain drop")));
+    let dry = [&dry[..], &DROP].concat();
     matmech(here, &dry).success().stdout(
         contains("expected")
             .and(contains("epsilon 1 at delta 1e-9; rho "))
+            .and(contains("age: missing and outside values: the record is dropped\n"))
             .and(contains("dry run")),
     );
+    let staged = release(here, "R", &["--dry-run", "--mechanism", "staged"]).success();
+    staged.stdout(contains("job: missing and outside values: the record is dropped\n"));
     release(here, "R", &["--dry-run"]).success();
     assert!(!here.join("R").exists() && !here.join("R.partial").exists());
     assert_eq!(ledger(here)["reservations"], 0);
@@ -191,7 +200,8 @@ fn more_queries_are_answered_from_the_measurements_or_refused() {
 fn the_adult_example_matches_the_page() {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let command = "release --schema docs/example/adult.toml \
-                   --workload docs/example/adult-workload.toml --epsilon 1 --delta 1e-9 --dry-run";
+                   --workload docs/example/adult-workload.toml --epsilon 1 --delta 1e-9 \
+                   --out-of-domain drop --dry-run";
     let words: Vec<&str> = command.split(' ').collect();
     matmech(root, &words).success().stdout(
         contains("1816446 in 581 groups").and(contains("576 subspaces, 1762640 noisy integers")),

@@ -35,6 +35,9 @@ pub(super) fn folder() -> tempfile::TempDir {
     folder
 }
 
+/// The rule of schemas without cells for other values.
+pub(super) const DROP: [&str; 2] = ["--out-of-domain", "drop"];
+
 pub(super) fn matmech(folder: &Path, words: &[&str]) -> assert_cmd::assert::Assert {
     Command::cargo_bin("matmech").unwrap().current_dir(folder).args(words).assert()
 }
@@ -69,7 +72,9 @@ pub(super) fn words<'a>(out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
         out,
     ];
     let budget: &[&str] = if more.contains(&"--epsilon") { &[] } else { &["--rho", "0.25"] };
-    fixed.iter().chain(budget).chain(more).copied().collect()
+    let has_rule = more.contains(&"--out-of-domain");
+    let rule: &[&str] = if has_rule { &[] } else { &DROP };
+    fixed.iter().chain(budget).chain(rule).chain(more).copied().collect()
 }
 
 pub(super) fn release(folder: &Path, out: &str, more: &[&str]) -> assert_cmd::assert::Assert {

@@ -1,0 +1,94 @@
+//! Tests of `matmech draft-schema`.
+
+use assert_cmd::Command;
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::contains;
+
+#[test]
+fn a_draft_is_a_schema_of_its_table_and_never_overwrites() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let table = "id,age,job\n".to_owned()
+        + &(0..60).map(|k| format!("p{k},{},{}\n", 20 + k, ["a", "b"][k % 2])).collect::<String>();
+    std::fs::write(here.join("X.csv"), table).unwrap();
+    let matmech = |words: &[&str]| {
+        Command::cargo_bin("matmech").unwrap().current_dir(here).args(words).assert()
+    };
+    let draft = ["draft-schema", "--data", "X.csv", "--output", "S.toml"];
+    matmech(&draft).success().stdout(contains("NOT PRIVATE"));
+    let written = std::fs::read_to_string(here.join("S.toml")).unwrap();
+    matmech(&draft[..3]).success().stdout(written.clone());
+    matmech(&["check-data", "--schema", "S.toml", "--data", "X.csv"])
+        .success()
+        .stdout(contains("60 read, 60 kept"));
+    matmech(&draft).failure().code(1).stderr(contains("does not exist").and(contains("remedy")));
+    matmech(&["draft-schema", "--data", "nowhere.csv", "--output", "T.toml"]).failure().code(1);
+    assert_eq!(std::fs::read_to_string(here.join("S.toml")).unwrap(), written);
+    assert!(!here.join("T.toml").exists());
+}
+
+/// The drafted edges cover the numbers, and the ledger is charged for all releases together.
+#[test]
+fn a_private_draft_covers_the_numbers_and_is_charged() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let line = |k: i32| format!("{},{}\n", 18 + k % 80, f64::from(k % 300) * 7.5 - 500.0);
+    let table = "age,income\n".to_owned() + &(0..6000).map(line).collect::<String>();
+    std::fs::write(here.join("X.csv"), table).unwrap();
+    let matmech = |words: &[&str]| {
+        Command::cargo_bin("matmech").unwrap().current_dir(here).args(words).assert()
+    };
+    matmech(&["ledger", "create", "L.jsonl", "--rho", "0.3"]).success();
+    let draft = ["draft-schema", "--private", "--column", "age", "--column", "income"];
+    let budget = ["--rho", "0.2"];
+    matmech(&[&draft[..], &budget, &["--dry-run"]].concat())
+        .success()
+        .stdout(contains("4 of rho 0.05 each").and(contains("nothing spent")));
+    let files = |data| ["--data", data, "--ledger", "L.jsonl", "--out", "D"];
+    // Faults that are knowable cost nothing: a column that is missing, too small a ledger.
+    std::fs::write(here.join("Y.csv"), "age\n1\n").unwrap();
+    matmech(&[&draft[..], &budget, &files("Y.csv")].concat())
+        .failure()
+        .stderr(contains("no column `income`"));
+    matmech(&[&draft[..], &["--rho", "0.31"], &files("X.csv")].concat()).failure().code(1);
+    matmech(&["ledger", "show", "L.jsonl"]).success().stdout(contains("left      rho 0.3\n"));
+    assert!(!here.join("D").exists());
+    matmech(&[&draft[..], &budget, &files("X.csv")].concat()).success();
+    matmech(&["ledger", "show", "L.jsonl"]).success().stdout(contains("left      rho 0.1\n"));
+    // 18 to 97 is within [16, 128), -500 to 1742.5 within [-512, 2048): no count is near the noise.
+    let schema = std::fs::read_to_string(here.join("D/schema.toml")).unwrap();
+    let checked = matmech(&["check-data", "--schema", "D/schema.toml", "--data", "X.csv"]);
+    checked.success().stdout(contains("6000 read, 6000 kept"));
+    assert!(schema.contains("edges = [16, ") && schema.contains(", 128]"), "{schema}");
+    assert!(schema.contains("edges = [-512, ") && schema.contains(", 2048]"), "{schema}");
+    for name in ["range-1", "quantiles-1", "range-2", "quantiles-2"] {
+        assert!(here.join("D").join(name).join("measurements/noisy.csv").exists(), "{name}");
+    }
+}
+
+/// Tables that differ in one record, which has the only extreme number: nothing printed differs, and
+/// the record is far below the threshold, so it decides no end of the range.
+#[test]
+fn one_record_does_not_extend_the_range() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let table =
+        "age\n".to_owned() + &(0..3000).map(|k| format!("{}\n", 18 + k % 80)).collect::<String>();
+    std::fs::write(here.join("without.csv"), &table).unwrap();
+    std::fs::write(here.join("with.csv"), table + "123456789\n").unwrap();
+    let said = |name: &str| {
+        let matmech = |words: &[&str]| {
+            Command::cargo_bin("matmech").unwrap().current_dir(here).args(words).assert()
+        };
+        let (ledger, data) = (format!("{name}.jsonl"), format!("{name}.csv"));
+        matmech(&["ledger", "create", &ledger, "--rho", "0.1"]).success();
+        let words = ["draft-schema", "--private", "--column", "age", "--rho", "0.1", "--data"];
+        let files = [data.as_str(), "--ledger", &ledger, "--out", name];
+        let output = matmech(&[&words[..], &files].concat()).success().get_output().clone();
+        let schema = std::fs::read_to_string(here.join(name).join("schema.toml")).unwrap();
+        assert!(schema.contains("edges = [16, ") && schema.contains(", 128]"), "{schema}");
+        let printed = String::from_utf8(output.stdout).unwrap();
+        printed.replace(name, "NAME")
+    };
+    assert_eq!(said("without"), said("with"));
+}

@@ -1,0 +1,228 @@
+//! The text of a drafted schema. **Not private.**
+
+use super::grid::{self, EqualBins};
+use super::literal;
+use super::profile::{Kind, Profile};
+use crate::data::table::{ColumnHeader, TypedTable};
+use crate::domain::AttributeSet;
+use crate::error::{Error, Result};
+use crate::schema::ColumnType;
+
+/// Maximum distinct numbers that are listed; more get bins.
+const MAX_NUMBERS: usize = 12;
+
+/// A range that is so many times as wide as that of the middle 96 % of the numbers has bins of
+/// unequal width.
+const HEAVY_TAIL: f64 = 10.0;
+
+/// Maximum length of a line of values.
+const LINE: usize = 96;
+
+/// The columns of a table by what a schema can do with them.
+#[derive(Default)]
+struct Sections {
+    attributes: Vec<String>,
+    left_out: Vec<String>,
+    persons: Vec<String>,
+}
+
+/// Returns a commented schema, in TOML, that has a cell for every value of a table except for
+/// missing values. Columns with more than `max_values` distinct texts are left out.
+///
+/// **Not private**: values, ranges and counts are those of the records.
+///
+/// # Errors
+/// The table cannot be read, or no column can be an attribute.
+pub fn draft_schema(mut table: Box<dyn TypedTable>, max_values: usize) -> Result<String> {
+    let headers = table.columns().to_vec();
+    let origin = table.origin().to_owned();
+    let mut sections = Sections::default();
+    let mut columns: Vec<usize> = Vec::new();
+    for (index, header) in headers.iter().enumerate() {
+        match unusable(header, &headers) {
+            Some(why) => {
+                let name = header.name.as_deref().unwrap_or_default();
+                sections.left_out.push(format!("{}: {why}", literal::text(name)));
+            }
+            None => columns.push(index),
+        }
+    }
+    let mut profiles: Vec<Profile> = columns.iter().map(|_| Profile::new(max_values)).collect();
+    while let Some(batch) =
+        table.next_batch(&columns).map_err(|error| error.at_its_line(&origin))?
+    {
+        for (profile, values) in profiles.iter_mut().zip(&batch.columns) {
+            profile.extend(values);
+        }
+    }
+    for (index, profile) in columns.iter().zip(&profiles) {
+        let name = headers[*index].name.as_deref().unwrap_or_default();
+        add(&mut sections, name, profile, max_values);
+    }
+    if sections.attributes.is_empty() {
+        return Err(Error::bad_input(
+            origin,
+            "a column with few values, or with numbers",
+            format!("none; left out: {}", sections.left_out.join("; ")),
+            "give a larger maximum of values (--max-values), or group the values of a column",
+        ));
+    }
+    Ok(sections.to_toml(&origin))
+}
+
+/// Returns why a column cannot be an attribute, whatever its values.
+fn unusable(header: &ColumnHeader, headers: &[ColumnHeader]) -> Option<String> {
+    let same = headers.iter().filter(|other| other.name == header.name).count();
+    match (&header.name, header.kind) {
+        (None, _) => Some("the name is not UTF-8".to_owned()),
+        (Some(name), _) if name.is_empty() => Some("the column has no name".to_owned()),
+        (Some(_), ColumnType::Unsupported(kind)) => Some(format!("{kind} have no cells")),
+        _ if same > 1 => Some("several columns have this name".to_owned()),
+        _ => None,
+    }
+}
+
+fn add(sections: &mut Sections, name: &str, profile: &Profile, max_values: usize) {
+    let quoted = literal::text(name);
+    let found = in_words(profile);
+    let leave_out = |sections: &mut Sections, why: &str| {
+        sections.left_out.push(format!("{quoted}: {found}; {why}"));
+    };
+    if profile.looks_like_identifiers() {
+        sections.persons.push(format!("{quoted}: {found}"));
+        return;
+    }
+    let keys = if profile.is_numeric() {
+        number_keys(profile)
+    } else {
+        profile.values().map(|values| {
+            let values: Vec<String> = values.iter().map(literal::value).collect();
+            format!("kind = \"categorical\"\n{}", list("values", &values))
+        })
+    };
+    match keys {
+        _ if sections.attributes.len() >= AttributeSet::CAPACITY => {
+            leave_out(sections, "a schema has at most 128 attributes");
+        }
+        None if profile.kind == Some(Kind::Time) => {
+            leave_out(sections, "derive a column of years or months");
+        }
+        None if profile.kind.is_none() => leave_out(sections, "no value can have a cell"),
+        None => {
+            let why =
+                format!("more than {max_values} values, or numbers beyond doubles: group them");
+            leave_out(sections, &why);
+        }
+        Some(keys) => {
+            let missing = if profile.missing > 0 { "# missing = \"unknown\"\n" } else { "" };
+            sections
+                .attributes
+                .push(format!("# {found}\n[[attribute]]\nname = {quoted}\n{keys}{missing}"));
+        }
+    }
+}
+
+/// Returns type, distinct values, range and missing values of a column.
+fn in_words(profile: &Profile) -> String {
+    let kind = match profile.kind {
+        None => "no values",
+        Some(Kind::Boolean) => "booleans",
+        Some(Kind::Time) => "dates or times",
+        Some(Kind::Integer) => "integers",
+        Some(Kind::Number) => "numbers with fractions",
+        Some(Kind::Text) => "text",
+    };
+    let (distinct, is_more) = profile.distinct();
+    let more = if is_more { "at least " } else { "" };
+    let mut words = format!("{kind}, {more}{distinct} distinct");
+    if let (true, Some((low, high))) = (profile.is_numeric(), &profile.range) {
+        words += &format!(", from {low} to {high}");
+    }
+    let share = |count: usize| 100.0 * count as f64 / profile.records.max(1) as f64;
+    words += &format!(", {:.1} % missing or empty", share(profile.missing));
+    if profile.without_cell > 0 {
+        words += &format!(", {:.1} % that no schema can have", share(profile.without_cell));
+    }
+    words
+}
+
+/// Returns the keys of a column of numbers.
+fn number_keys(profile: &Profile) -> Option<String> {
+    if let (Some(values), true) = (profile.values(), profile.distinct().0 <= MAX_NUMBERS) {
+        let values: Vec<String> = values.iter().map(literal::value).collect();
+        return Some(format!("kind = \"numeric\"\n{}", list("values", &values)));
+    }
+    let (low, high) = profile.range.as_ref()?;
+    let is_integer = profile.kind == Some(Kind::Integer);
+    let bins = grid::equal_bins(low, high, is_integer)?;
+    let equal = equal_bins_key(&bins)?;
+    let quantiles = profile.quantiles(&[0.02, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.98]);
+    let (first, last) = (quantiles.first()?, quantiles.last()?);
+    let rounding = format!(
+        "# Rounding: the bins are {} wide. Use a width that is meaningful without the records.\n",
+        bins.step
+    );
+    let is_heavy = high.minus(low).to_f64() > HEAVY_TAIL * (last - first);
+    let edges = grid::edges(&bins, &quantiles, is_integer);
+    if !is_heavy || edges.len() <= 2 {
+        return Some(format!("kind = \"numeric\"\n{rounding}{equal}"));
+    }
+    let written: Option<Vec<String>> = edges.iter().map(literal::number).collect();
+    Some(format!(
+        "kind = \"numeric\"\n\
+         # Top-coding: 96 % of the numbers are from {first} to {last}. End the edges near them, and\n\
+         # count the others as one value.\n{}# Bins of equal width: {equal}",
+        list("edges", &written?)
+    ))
+}
+
+fn equal_bins_key(bins: &EqualBins) -> Option<String> {
+    let (low, high) = (literal::number(&bins.low)?, literal::number(&bins.high)?);
+    Some(format!("bins = {{ low = {low}, high = {high}, count = {} }}\n", bins.count))
+}
+
+/// Returns a key with a list, on one line if it is short.
+fn list(key: &str, values: &[String]) -> String {
+    let line = format!("{key} = [{}]\n", values.join(", "));
+    if line.chars().count() <= LINE {
+        return line;
+    }
+    let mut text = format!("{key} = [\n ");
+    let mut length = 1;
+    for value in values {
+        if length > 1 && length + value.chars().count() + 2 > LINE {
+            text += "\n ";
+            length = 1;
+        }
+        text += &format!(" {value},");
+        length += value.chars().count() + 2;
+    }
+    text + "\n]\n"
+}
+
+impl Sections {
+    fn to_toml(&self, origin: &str) -> String {
+        let mut text = format!(
+            "# NOT PRIVATE: made from the records of {}. Do not publish this file.\n\
+             # The schema of a release must not depend on the records. Replace values and ranges by\n\
+             # those that are known without them, such as a code list, and delete these comments.\n",
+            literal::text(origin)
+        );
+        for attribute in &self.attributes {
+            text += &format!("\n{attribute}");
+        }
+        for (title, columns) in [
+            (
+                "Identifiers? Almost every record has a different value: for --person.",
+                &self.persons,
+            ),
+            ("Left out:", &self.left_out),
+        ] {
+            if !columns.is_empty() {
+                text += &format!("\n# {title}\n");
+                columns.iter().for_each(|column| text += &format!("# {column}\n"));
+            }
+        }
+        text
+    }
+}
