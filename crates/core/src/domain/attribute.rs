@@ -70,6 +70,10 @@ pub(crate) fn check_attributes(
         if attribute.size == 0 {
             return refuse("a size of at least 1", "0", "give the number of its values");
         }
+        if attribute.size <= attribute.extra {
+            let expected = format!("more than {} values, those outside the order", attribute.extra);
+            return refuse(&expected, &attribute.size.to_string(), "give the number of its values");
+        }
         if attributes[..i].iter().any(|a| a.name == attribute.name) {
             return refuse("a name used once", "the name twice", "rename one of the two");
         }
