@@ -91,7 +91,10 @@ def _integers(column: Sequence[str]) -> np.ndarray:
 
 
 def _typed(values: Any) -> Callable[[Sequence[str]], np.ndarray]:
-    """Returns the reader of a column: a type of numbers, or a mapping from texts to values."""
+    """Returns the reader of a column: a type of numbers, with labels among them that denote missing or
+    other values, or a mapping from texts to values."""
+    if isinstance(values, tuple):
+        return _labelled(*values)
     if not isinstance(values, dict):
         return {"float": _floats, "integer": _integers}[values]
     types = {type(value) for value in values.values()}
@@ -104,6 +107,17 @@ def _typed(values: Any) -> Callable[[Sequence[str]], np.ndarray]:
                                             ({int, float}, np.float64 if is_exact else object)]
                  if types <= kinds), object)
     return lambda column: np.array([values[text] for text in column], dtype=kind)
+
+
+def _labelled(numbers: str, labels: Mapping[str, bool]) -> Callable[[Sequence[str]], np.ndarray]:
+    """Returns the reader of numbers and labels: NaN is a missing value, other labels are texts."""
+    number = {"float": float, "integer": int}[numbers]
+    if all(labels.values()):
+        return lambda column: np.array(
+            [np.nan if text in labels else number(text) for text in column], dtype=np.float64)
+    values = {text: np.nan if is_missing else text for text, is_missing in labels.items()}
+    return lambda column: np.array(
+        [values[text] if text in values else number(text) for text in column], dtype=object)
 
 
 def _times(values: dict[str, int]) -> Callable[[Sequence[str]], np.ndarray]:

@@ -70,7 +70,7 @@ pub(crate) fn names(schema: &matmech::Schema, person: Option<String>) -> Vec<Str
 
 /// Returns the names of a schema's attributes. With listed values, the second part maps the texts
 /// of the values in a table that matmech writes to the values; otherwise it is the type of a column
-/// of numbers.
+/// of numbers, with a mapping from labels among them to whether they denote missing values.
 pub(crate) fn values<'py>(
     py: Python<'py>,
     schema: &matmech::Schema,
@@ -86,13 +86,34 @@ fn of_attribute<'py>(
     schema: &matmech::Schema,
     position: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let values = match schema.coding(position) {
-        Some(Coding::Values(values)) => values,
-        Some(Coding::Bins(_)) => return Ok(PyString::new(py, "float").into_any()),
-        _ => return Ok(PyString::new(py, "integer").into_any()),
+    let numbers = match schema.coding(position) {
+        Some(Coding::Values(values)) => return listed(py, schema, position, values),
+        Some(Coding::Bins(bins)) if !bins.is_integer() => "float",
+        _ => "integer",
     };
+    let size = schema.attributes()[position].size;
+    let labels = PyDict::new(py);
+    for (cell, label) in (0..size).filter_map(|cell| Some((cell, schema.label(position, cell)?))) {
+        let is_missing = schema.missing(position) == u32::try_from(cell).ok();
+        labels.set_item(label.to_string(), is_missing)?;
+    }
+    match labels.is_empty() {
+        true => Ok(PyString::new(py, numbers).into_any()),
+        false => Ok((numbers, labels).into_pyobject(py)?.into_any()),
+    }
+}
+
+/// Returns the mapping from the texts of listed values and labels to the values.
+fn listed<'py>(
+    py: Python<'py>,
+    schema: &matmech::Schema,
+    position: usize,
+    values: &[ListedValue],
+) -> PyResult<Bound<'py, PyAny>> {
     let texts = PyDict::new(py);
-    for value in values {
+    let size = schema.attributes()[position].size;
+    let labels = (values.len()..size).filter_map(|cell| schema.label(position, cell));
+    for value in values.iter().chain(labels) {
         let text = value.to_string();
         match value {
             ListedValue::Text(text) => texts.set_item(text, text)?,

@@ -7,7 +7,7 @@ use crate::schema::{Coded, Coder, Schema, Value};
 /// The coders of all attributes of a schema.
 #[derive(Debug)]
 pub(super) struct RecordCoder<'a> {
-    attributes: Vec<(Coder<'a>, Option<u32>)>,
+    attributes: Vec<(Coder<'a>, AddedCells)>,
     rule: OutOfDomain,
 }
 
@@ -36,7 +36,11 @@ pub(super) struct CodedValues {
 impl<'a> RecordCoder<'a> {
     /// Returns a coder for the attributes of a schema.
     pub(super) fn new(schema: &'a Schema, rule: OutOfDomain) -> Self {
-        let attribute = |position| (schema.coder(position), schema.other(position));
+        let attribute = |position| {
+            let added =
+                AddedCells { other: schema.other(position), missing: schema.missing(position) };
+            (schema.coder(position), added)
+        };
         RecordCoder { attributes: (0..schema.attributes().len()).map(attribute).collect(), rule }
     }
 
@@ -57,8 +61,8 @@ impl<'a> RecordCoder<'a> {
     }
 
     fn code_column(&self, position: usize, values: &Values<'_>, coded: &mut CodedValues) {
-        let (coder, other) = &self.attributes[position];
-        let rule = Rule { coder, clamps: self.rule == OutOfDomain::Clamp, other: *other };
+        let (coder, added) = &self.attributes[position];
+        let rule = Rule { coder, clamps: self.rule == OutOfDomain::Clamp, added: *added };
         let next = coded.cells.iter_mut().zip(&mut coded.outcomes);
         let Some((distinct, indices)) = values.dictionary() else {
             return values.for_each(Writer { rule, next });
@@ -87,8 +91,14 @@ impl<'a> RecordCoder<'a> {
 struct Rule<'a> {
     coder: &'a Coder<'a>,
     clamps: bool,
-    /// The cell of other values.
+    added: AddedCells,
+}
+
+/// The cells that the schema declares for values without a cell.
+#[derive(Debug, Clone, Copy)]
+struct AddedCells {
     other: Option<u32>,
+    missing: Option<u32>,
 }
 
 impl Rule<'_> {
@@ -97,9 +107,10 @@ impl Rule<'_> {
         match self.coder.code(value) {
             Coded::Cell(cell) => (cell, Outcome::Cell),
             Coded::Nearest(cell) if self.clamps => (cell, Outcome::Clamped),
-            _ => match self.other {
-                Some(cell) => (cell, Outcome::Other),
-                None => (0, Outcome::Outside),
+            coded => match (coded, self.added) {
+                (Coded::Missing, AddedCells { missing: Some(cell), .. }) => (cell, Outcome::Cell),
+                (_, AddedCells { other: Some(cell), .. }) => (cell, Outcome::Other),
+                _ => (0, Outcome::Outside),
             },
         }
     }

@@ -115,8 +115,10 @@ fn cells_in_words(schema: &Schema, position: usize, first: usize, last: usize) -
 }
 
 fn between(schema: &Schema, position: usize, name: &str, first: usize, last: usize) -> String {
-    if let Some(Coding::Bins(bins)) = schema.coding(position) {
-        return format!("{name} from {}", bins.interval_in_words(first, last));
+    if let Some(Coding::Bins(bins)) = schema.coding(position)
+        && last < bins.count()
+    {
+        return format!("{name} {}", bins.in_words(first, last));
     }
     let value = |cell| value(schema, position, cell);
     if first == last {
@@ -127,11 +129,14 @@ fn between(schema: &Schema, position: usize, name: &str, first: usize, last: usi
 }
 
 fn value(schema: &Schema, position: usize, cell: usize) -> String {
+    if let Some(label) = schema.label(position, cell) {
+        return label.to_string();
+    }
     match schema.coding(position) {
         Some(Coding::Values(values)) => {
             values.get(cell).map(ToString::to_string).unwrap_or_default()
         }
-        Some(Coding::Bins(bins)) => format!("from {}", bins.interval_in_words(cell, cell)),
+        Some(Coding::Bins(bins)) => bins.in_words(cell, cell),
         _ => cell.to_string(),
     }
 }
@@ -174,5 +179,49 @@ mod tests {
         let group = QueryGroup::joint(&schema, set(&[0, 2]), joint, "affine", 1.0).unwrap();
         let affine = QueryWords::of(&schema, &group).unwrap().of_query(2);
         assert_eq!(affine, both("cell of age + cell of code at most 2", "row 2"));
+    }
+
+    #[test]
+    fn added_cells_and_open_ends_have_words() {
+        let schema = Schema::from_toml(
+            "[[attribute]]\nname = \"age\"\nkind = \"integer\"\nbelow = true\nabove = true\n\
+             missing = \"unknown\"\nbins = { low = 0, high = 20, count = 2 }\n\
+             [[attribute]]\nname = \"pay\"\nkind = \"numeric\"\nbelow = true\nabove = true\n\
+             edges = [0, 0.5, 2]\nother = \"?\"",
+            "S.toml",
+        )
+        .unwrap();
+        let words = |position: usize, family: Family| {
+            let group = QueryGroup::product(&schema, set(&[position]), &[family], 1.0).unwrap();
+            let words = QueryWords::of(&schema, &group).unwrap();
+            let count = group.rows().unwrap().count();
+            (0..count).map(|k| words.of_query(k).0).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            words(0, Family::PREFIX),
+            ["age below 0", "age below 10", "age up to 20", "age is any number", "age = unknown"]
+        );
+        assert_eq!(
+            words(0, Family::IDENTITY),
+            [
+                "age below 0",
+                "age from 0 to 9",
+                "age from 10 to 20",
+                "age above 20",
+                "age = unknown"
+            ]
+        );
+        assert_eq!(
+            words(1, Family::RANGE)[4..],
+            [
+                "pay from 0 to below 0.5",
+                "pay from 0 to 2",
+                "pay from 0",
+                "pay from 0.5 to 2",
+                "pay from 0.5",
+                "pay above 2",
+                "pay = ?"
+            ]
+        );
     }
 }

@@ -18,7 +18,7 @@ use matmech_app::plan::{GroupReport, PlanReport, SearchReport, plan};
 /// Arguments of `matmech plan`.
 #[derive(Debug, Args)]
 pub(super) struct PlanCommand {
-    /// Schema file (TOML): [[attribute]] tables with name, size, kind
+    /// Schema file (TOML): [[attribute]] tables with name, kind and cells
     #[arg(long, value_name = "FILE")]
     schema: PathBuf,
     /// Workload file (TOML): [[queries]] tables with family and attributes or ways

@@ -57,6 +57,46 @@ const SCHEMA: &str = r#"
     values = [2024-02-29, 1969-12-31, 1970-01-01]
 "#;
 
+/// The attributes of [`SCHEMA`] with cells for other and missing values, open ends and integers.
+const SCHEMA_OF_ALL_CELLS: &str = r#"
+    [[attribute]]
+    name = "number"
+    kind = "integer"
+    bins = { low = -2, high = 9, count = 4 }
+    below = true
+    missing = "7.5"
+    [[attribute]]
+    name = "decimal"
+    kind = "numeric"
+    edges = [0, 0.25, 0.3, 1]
+    above = true
+    other = "negative"
+    missing = "unknown"
+    [[attribute]]
+    name = "cell"
+    kind = "categorical"
+    size = 4
+    missing = "5"
+    [[attribute]]
+    name = "text"
+    kind = "categorical"
+    values = ["a", "02139"]
+    other = "7"
+    missing = "2139"
+    [[attribute]]
+    name = "flag"
+    kind = "categorical"
+    values = [false]
+    other = "true"
+    missing = "true"
+    [[attribute]]
+    name = "day"
+    kind = "categorical"
+    values = [2024-02-29]
+    missing = "1970-01-01"
+    other = 2024-02-29
+"#;
+
 /// A record: whole number, hundredths of a decimal, cell, text, flag and day; `None` is missing.
 type Row = (
     Option<i8>,
@@ -211,8 +251,13 @@ fn csv(rows: &[Row]) -> CsvTable {
     CsvTable::from_source(Box::new(std::io::Cursor::new(bytes)), "X.csv", FieldCounts::Any).unwrap()
 }
 
-fn cells(table: Box<dyn TypedTable>, rule: OutOfDomain, limit: Option<u32>) -> Vec<Vec<u32>> {
-    let schema = Schema::from_toml(SCHEMA, "S.toml").unwrap();
+fn cells(
+    table: Box<dyn TypedTable>,
+    schema: &str,
+    rule: OutOfDomain,
+    limit: Option<u32>,
+) -> Vec<Vec<u32>> {
+    let schema = Schema::from_toml(schema, "S.toml").unwrap();
     let person = limit.map(|rows| PersonLimit { column: "person".into(), rows });
     let kept = AttributeSet::first(schema.attributes().len());
     let table = OpenTable::new(table, &schema, person).unwrap();
@@ -228,39 +273,46 @@ proptest! {
         variant in 0usize..60,
         clamp in any::<bool>(),
         limit in prop::option::of(1u32..4),
+        schema in prop::sample::select(vec![SCHEMA, SCHEMA_OF_ALL_CELLS]),
     ) {
         let rule = if clamp { OutOfDomain::Clamp } else { OutOfDomain::Drop };
-        let expected = cells(Box::new(csv(&rows)), rule, limit);
+        let expected = cells(Box::new(csv(&rows)), schema, rule, limit);
         let columns = columns(&rows, variant);
         let named = columns.iter().map(|(name, array)| {
             ((*name).to_owned(), MemoryColumn::Array(array.clone()))
         });
         let memory = MemoryTable::new(named.collect()).unwrap();
-        prop_assert_eq!(&cells(Box::new(memory.reader()), rule, limit), &expected);
+        prop_assert_eq!(&cells(Box::new(memory.reader()), schema, rule, limit), &expected);
         // Record batches of three records.
         let all = batch(&columns);
         let parts = (0..rows.len()).step_by(3);
         let parts = parts.map(|start| all.slice(start, 3.min(rows.len() - start)));
         let batches = MemoryTable::of_batches(&all.schema(), parts.collect());
-        prop_assert_eq!(&cells(Box::new(batches.reader()), rule, limit), &expected);
+        prop_assert_eq!(&cells(Box::new(batches.reader()), schema, rule, limit), &expected);
         let folder = tempfile::tempdir().unwrap();
         let table = parquet(folder.path(), &all, variant);
-        prop_assert_eq!(&cells(Box::new(table), rule, limit), &expected);
+        prop_assert_eq!(&cells(Box::new(table), schema, rule, limit), &expected);
     }
 
-    /// Tables that differ by one record: the others keep their cells, whatever the record contains.
+    /// Tables that differ by one record: the others keep their cells, whatever the record contains:
+    /// missing values, values outside, or texts equal to labels.
     #[test]
     fn neighbouring_tables_have_neighbouring_cells(
         rows in prop::collection::vec(row(), 1..20),
         variant in 0usize..60,
         index in any::<prop::sample::Index>(),
+        schema in prop::sample::select(vec![SCHEMA, SCHEMA_OF_ALL_CELLS]),
+        source in 0usize..3,
     ) {
+        let folder = tempfile::tempdir().unwrap();
         let read = |rows: &[Row]| {
-            let table = MemoryTable::of_batches(
-                &batch(&columns(rows, variant)).schema(),
-                vec![batch(&columns(rows, variant))],
-            );
-            cells(Box::new(table.reader()), OutOfDomain::Drop, None)
+            let all = batch(&columns(rows, variant));
+            let table: Box<dyn TypedTable> = match source {
+                0 => Box::new(csv(rows)),
+                1 => Box::new(MemoryTable::of_batches(&all.schema(), vec![all]).reader()),
+                _ => Box::new(parquet(folder.path(), &all, variant)),
+            };
+            cells(table, schema, OutOfDomain::Drop, None)
         };
         let index = index.index(rows.len());
         let mut without = rows.clone();

@@ -30,7 +30,7 @@ pub(in crate::planner) struct Classes {
 impl Classes {
     /// Computes the classes of a workload.
     ///
-    /// Attributes of one class have equal size and kind. Their groups have equal families, equal
+    /// Attributes of one class have equal size, kind and cells outside the order. Their groups have equal families, equal
     /// weights, and other attributes of equal classes. A coarser partition also gives valid plans,
     /// so weights and positions are ignored if the fine partition has too many classes.
     /// O(attributes · groups · way) time per refinement.
@@ -83,7 +83,7 @@ type Role = (Vec<u64>, Vec<(usize, Vec<u64>)>);
 
 /// Partitions the attributes by colour refinement.
 ///
-/// The first colours are by size and kind. Each round refines them by the attributes' groups and
+/// The first colours are by size, cells outside the order, and kind. Each round refines them by the attributes' groups and
 /// the colours there, until no class splits. `all` includes weights, positions and the other
 /// attributes of groups.
 fn refined(workload: &GroupedWorkload, all: bool) -> Vec<usize> {
@@ -91,7 +91,7 @@ fn refined(workload: &GroupedWorkload, all: bool) -> Vec<usize> {
     let mut colours = numbered(
         attributes
             .iter()
-            .map(|a| (a.size, a.kind == AttributeKind::Numeric))
+            .map(|a| (a.size, a.extra, a.kind == AttributeKind::Numeric))
             .collect::<Vec<_>>()
             .as_slice(),
     );

@@ -44,16 +44,16 @@ pub struct Chart {
     pub bars: Vec<Bar>,
 }
 
-/// Returns the value of a cell, or the bin as an interval without its upper end.
+/// Returns the value of a cell, or the label of its bin.
 fn value(schema: &Schema, position: usize, cell: usize) -> String {
+    if let Some(label) = schema.label(position, cell) {
+        return label.to_string();
+    }
     match schema.coding(position) {
         Some(Coding::Values(values)) => {
             values.get(cell).map(ToString::to_string).unwrap_or_default()
         }
-        Some(Coding::Bins(bins)) => {
-            let end = if cell + 1 == bins.count() { ']' } else { ')' };
-            format!("[{}, {}{end}", bins.edge_in_words(cell), bins.edge_in_words(cell + 1))
-        }
+        Some(Coding::Bins(bins)) => bins.label(cell),
         _ => cell.to_string(),
     }
 }

@@ -99,7 +99,7 @@ impl StagedMarginals {
 
     /// Writes synthetic records drawn from the model, synced to the disk.
     ///
-    /// They have the names and values of the schema; a bin is written as its midpoint. With a
+    /// They have the names and values of the schema, as [`data::write_csv`] writes them. With a
     /// certificate, the result has bounds of the errors of their marginals.
     ///
     /// # Errors

@@ -24,7 +24,7 @@ use matmech_app::release::{Files, Release};
 pub(crate) struct ReleaseCommand {
     /// Schema file (TOML); must be public, not derived from the records
     ///
-    /// [[attribute]] tables with name, size, kind and values or bins.
+    /// [[attribute]] tables with name, kind and cells (values, bins, edges or size).
     #[arg(long, value_name = "FILE")]
     schema: PathBuf,
     #[command(flatten)]

@@ -16,7 +16,7 @@ use matmech_app::simulate::{Task, mechanism_of, simulate};
 /// Arguments of `matmech simulate`.
 #[derive(Debug, Args)]
 pub(crate) struct SimulateCommand {
-    /// Schema file (TOML): [[attribute]] tables with name, size, kind and values or bins
+    /// Schema file (TOML): [[attribute]] tables with name, kind and cells
     #[arg(long, value_name = "FILE")]
     schema: PathBuf,
     /// Records: CSV with a header, or Parquet

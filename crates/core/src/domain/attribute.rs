@@ -21,12 +21,29 @@ pub struct Attribute {
     pub size: usize,
     /// Ordered or not.
     pub kind: AttributeKind,
+    /// The number of last values outside the order, such as the cell of missing values. No prefix
+    /// or range contains them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub extra: usize,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 impl Attribute {
-    /// Creates an attribute.
+    /// Creates an attribute without values outside its order.
     pub fn new(name: impl Into<String>, size: usize, kind: AttributeKind) -> Self {
-        Attribute { name: name.into(), size, kind }
+        Attribute { name: name.into(), size, kind, extra: 0 }
+    }
+
+    /// Adds `extra` values outside the order after the others.
+    #[must_use]
+    pub fn with_extra_cells(mut self, extra: usize) -> Self {
+        self.size += extra;
+        self.extra += extra;
+        self
     }
 }
 
@@ -52,6 +69,10 @@ pub(crate) fn check_attributes(
         };
         if attribute.size == 0 {
             return refuse("a size of at least 1", "0", "give the number of its values");
+        }
+        if attribute.size <= attribute.extra {
+            let expected = format!("more than {} values, those outside the order", attribute.extra);
+            return refuse(&expected, &attribute.size.to_string(), "give the number of its values");
         }
         if attributes[..i].iter().any(|a| a.name == attribute.name) {
             return refuse("a name used once", "the name twice", "rename one of the two");

@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use serde::Deserialize;
+use toml::Spanned;
 
-use super::coding::{Coder, Coding};
-use super::entry::{self, AttributeCoding, AttributeEntry};
+use super::coding::{AttributeCoding, Coder, Coding};
+use super::entry::{self, AttributeEntry, Origin};
 use super::text_file::read_text;
+use super::value::ListedValue;
 use crate::domain::{
     Attribute, AttributeKind, AttributeSet, check_attributes, numbered_attributes,
 };
@@ -19,15 +21,14 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schema {
     attributes: Vec<Attribute>,
-    codings: Vec<Coding>,
-    others: Vec<Option<u32>>,
+    codings: Vec<AttributeCoding>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SchemaFile {
     #[serde(default)]
-    attribute: Vec<AttributeEntry>,
+    attribute: Vec<Spanned<AttributeEntry>>,
 }
 
 impl Schema {
@@ -36,8 +37,9 @@ impl Schema {
     /// # Errors
     /// No attribute, more than 128 attributes, an empty or repeated name, or a size of zero.
     pub fn new(attributes: Vec<Attribute>) -> Result<Self> {
-        let codings = vec![(Coding::Index, None); attributes.len()];
-        Self::with_codings(attributes, codings)
+        let codings = vec![AttributeCoding::new(Coding::Index, false); attributes.len()];
+        let what = |i: usize, a: &Attribute| format!("schema, attribute {} `{}`", i + 1, a.name);
+        Self::with_codings(attributes, codings, what)
     }
 
     /// Creates a schema of attributes `A1, A2, …` with the given sizes, all of one kind.
@@ -60,7 +62,8 @@ impl Schema {
 
     fn with_codings(
         attributes: Vec<Attribute>,
-        codings: Vec<(Coding, Option<u32>)>,
+        codings: Vec<AttributeCoding>,
+        what: impl Fn(usize, &Attribute) -> String,
     ) -> Result<Self> {
         if attributes.is_empty() || attributes.len() > AttributeSet::CAPACITY {
             return Err(Error::bad_input(
@@ -70,14 +73,12 @@ impl Schema {
                 "write one [[attribute]] table per attribute, with name, size and kind",
             ));
         }
-        let what = |i: usize, a: &Attribute| format!("schema, attribute {} `{}`", i + 1, a.name);
         if let Some(i) = attributes.iter().position(|a| a.name.is_empty()) {
             let what = what(i, &attributes[i]);
             return Err(Error::bad_input(what, "a name", "an empty name", "give `name`"));
         }
         check_attributes(&attributes, what)?;
-        let (codings, others) = codings.into_iter().unzip();
-        Ok(Schema { attributes, codings, others })
+        Ok(Schema { attributes, codings })
     }
 
     /// Reads a schema from TOML text.
@@ -88,18 +89,22 @@ impl Schema {
     /// Invalid TOML, unknown keys, or an invalid attribute.
     pub fn from_toml(text: &str, origin: &str) -> Result<Self> {
         let file: SchemaFile = toml::from_str(text).map_err(|e| {
-            let expected = "a schema: [[attribute]] tables with name, size, kind = \"numeric\" | \
-                            \"categorical\", and optional values = […], bins = { low, high, \
-                            count } or edges = […], and other";
+            let expected = "a schema: [[attribute]] tables with name, kind = \"numeric\" | \
+                            \"integer\" | \"categorical\", one of values = […], bins = { low, \
+                            high, count }, edges = […] and size, and optional below, above, other \
+                            and missing";
             Error::toml(origin, text, expected, &e)
         })?;
-        let (mut attributes, mut codings) = (Vec::new(), Vec::new());
-        for entry in file.attribute {
-            let AttributeCoding { size, coding, other } = entry::coding(&entry, origin)?;
-            codings.push((coding, other));
-            attributes.push(Attribute::new(entry.name, size, entry.kind));
-        }
-        Self::with_codings(attributes, codings).map_err(|e| e.located(origin))
+        let name = origin;
+        let origin = Origin { name, text };
+        entry::check_keys(&file.attribute, origin)?;
+        let coded = file.attribute.iter().map(|entry| entry::attribute(entry.get_ref(), origin));
+        let (attributes, codings) = coded.collect::<Result<Vec<_>>>()?.into_iter().unzip();
+        let what = |i: usize, attribute: &Attribute| {
+            let place = file.attribute.get(i).map(|entry| origin.of_table(entry));
+            format!("{}, attribute {} `{}`", place.unwrap_or_default(), i + 1, attribute.name)
+        };
+        Self::with_codings(attributes, codings, what).map_err(|e| e.located(name))
     }
 
     /// Reads a schema file.
@@ -147,25 +152,37 @@ impl Schema {
 
     /// Returns the coding of the attribute at a position.
     pub fn coding(&self, position: usize) -> Option<&Coding> {
-        self.codings.get(position)
+        self.codings.get(position).map(|attribute| &attribute.coding)
+    }
+
+    /// Returns the label of a cell that `other` or `missing` adds to an attribute; `None` for a cell
+    /// of its coding.
+    pub fn label(&self, position: usize, cell: usize) -> Option<&ListedValue> {
+        let labels = &self.codings.get(position)?.labels;
+        labels.get(cell.checked_sub(self.attributes[position].size - labels.len())?)
     }
 
     /// Returns the cell of values outside the attribute at a position, if the schema declares one.
     pub fn other(&self, position: usize) -> Option<u32> {
-        self.others.get(position).copied().flatten()
+        self.codings.get(position)?.other
+    }
+
+    /// Returns the cell of missing values of the attribute at a position, if the schema declares
+    /// one. Otherwise a missing value is outside the attribute.
+    pub fn missing(&self, position: usize) -> Option<u32> {
+        self.codings.get(position)?.missing
     }
 
     /// Returns whether every attribute has a cell for values outside it.
     ///
     /// Then no record is outside the schema.
     pub fn has_cells_for_all_values(&self) -> bool {
-        self.others.iter().all(Option::is_some)
+        self.codings.iter().all(|attribute| attribute.other.is_some())
     }
 
     /// Returns the coder of the attribute at a position.
     pub fn coder(&self, position: usize) -> Coder<'_> {
-        let attribute = &self.attributes[position];
-        Coder::new(&self.codings[position], attribute.size, attribute.kind)
+        Coder::new(&self.codings[position], &self.attributes[position])
     }
 
     /// Returns the position of the attribute with the given name.
@@ -227,11 +244,11 @@ mod tests {
     fn errors_name_the_file_and_the_key() {
         for (from, to, part) in [
             ("size = 10", "size = 0", "age"),
-            ("count = 10", "count = 9", "bins.count"),
+            ("count = 10", "count = 9", "line 4, column 9, attribute `age`, key `size`"),
             ("high = 100", "high = -1", "low < high"),
             ("\"f\", \"m\"", "\"f\", \"f\"", "2 distinct values"),
-            ("\"f\", \"m\"", "\"f\"", "1 values"),
-            ("name = \"sex\"", "name = \"age\"", "twice"),
+            ("\"f\", \"m\"", "\"f\"", "1, the number of values"),
+            ("name = \"sex\"", "name = \"age\"", "S.toml, line 7, column 9, attribute 2 `age`"),
             ("name = \"sex\"", "name = \"\"", "name"),
             ("kind = \"numeric\"", "kind = \"ordinal\"", "ordinal"),
             ("kind = \"numeric\"", "kind = \"categorical\"", "numeric"),

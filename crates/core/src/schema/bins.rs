@@ -18,7 +18,9 @@ const MIDPOINT_DIGITS: u32 = 3;
 /// edge k = low + k (high − low)/count,        0 ≤ k ≤ count
 /// ```
 ///
-/// Edges are fractions of decimal numbers. They are computed, compared and written exactly.
+/// Edges are fractions of decimal numbers. They are computed, compared and written exactly. A cell
+/// of all lower numbers can precede the bins, and one of all higher numbers can follow them. In bins
+/// of integers, other numbers are in no bin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bins {
     low: Decimal,
@@ -26,6 +28,9 @@ pub struct Bins {
     count: usize,
     /// The edges between `low` and `high`; `None` if they are equally spaced.
     inner: Option<Vec<Decimal>>,
+    below: bool,
+    above: bool,
+    is_integer: bool,
 }
 
 /// The bin of a number.
@@ -40,7 +45,7 @@ impl Bins {
     /// Returns bins of equal width; `None` unless low < high and there are from 1 to 2³² bins.
     pub fn new(low: Decimal, high: Decimal, count: usize) -> Option<Self> {
         let is_valid = low.to_ratio() < high.to_ratio() && (1..=1 << 32).contains(&count);
-        is_valid.then_some(Bins { low, high, count, inner: None })
+        is_valid.then(|| Bins::between(low, high, count, None))
     }
 
     /// Returns bins between listed edges; `None` unless there are from 2 to 2²⁰ + 1 edges, in
@@ -53,7 +58,40 @@ impl Bins {
         }
         let high = edges.pop()?;
         let low = edges.remove(0);
-        Some(Bins { low, high, count, inner: Some(edges) })
+        Some(Bins::between(low, high, count, Some(edges)))
+    }
+
+    fn between(low: Decimal, high: Decimal, count: usize, inner: Option<Vec<Decimal>>) -> Self {
+        Bins { low, high, count, inner, below: false, above: false, is_integer: false }
+    }
+
+    /// Adds a cell of all numbers below the first edge, and one of those above the last edge.
+    #[must_use]
+    pub fn with_open_ends(self, below: bool, above: bool) -> Self {
+        Bins { below, above, ..self }
+    }
+
+    /// Returns bins of integers.
+    ///
+    /// # Errors
+    /// The interval of the first bin without an integer, in words.
+    pub fn of_integers(self) -> std::result::Result<Self, String> {
+        // A longer interval contains an integer.
+        let is_narrow = self.inner.is_some() || self.width() < Ratio::one();
+        let mut bins = 0..if is_narrow { self.count } else { 0 };
+        let is_empty = |bin: &usize| {
+            let (first, last) = self.integers_between(*bin);
+            first > last
+        };
+        match bins.find(is_empty) {
+            Some(bin) => Err(self.closed_in_words(bin, bin)),
+            None => Ok(Bins { is_integer: true, ..self }),
+        }
+    }
+
+    /// Returns whether the bins are bins of integers.
+    pub fn is_integer(&self) -> bool {
+        self.is_integer
     }
 
     /// Returns the lower edge of the first bin.
@@ -66,9 +104,31 @@ impl Bins {
         &self.high
     }
 
-    /// Returns the number of bins.
+    /// Returns the number of bins, with those of lower and of higher numbers.
     pub fn count(&self) -> usize {
-        self.count
+        self.count + usize::from(self.below) + usize::from(self.above)
+    }
+
+    /// Returns the index among the bins between edges; `None` for a bin with an open end.
+    fn closed(&self, index: usize) -> Option<usize> {
+        index.checked_sub(usize::from(self.below)).filter(|bin| *bin < self.count)
+    }
+
+    /// Returns the first and the last integer in a bin between edges.
+    fn integers_between(&self, bin: usize) -> (BigInt, BigInt) {
+        let last = match bin + 1 == self.count {
+            true => self.high.to_ratio().floor().to_integer(),
+            false => self.edge(bin + 1).ceil().to_integer() - 1,
+        };
+        (self.edge(bin).ceil().to_integer(), last)
+    }
+
+    /// Returns the first and the last integer in a bin of integers; `None` for other bins, for open
+    /// ends, and beyond 128 bits.
+    pub fn integers(&self, index: usize) -> Option<(i128, i128)> {
+        let bin = self.closed(index).filter(|_| self.is_integer)?;
+        let (first, last) = self.integers_between(bin);
+        Some((first.to_i128()?, last.to_i128()?))
     }
 
     /// Returns the width of bins of equal width.
@@ -85,36 +145,108 @@ impl Bins {
     }
 
     /// Returns edge k exactly: as a decimal number, or as a fraction such as `100/3`.
-    pub fn edge_in_words(&self, index: usize) -> String {
+    fn edge_in_words(&self, index: usize) -> String {
         let edge = self.edge(index);
         exact(&edge).map_or_else(|| edge.to_string(), |decimal| decimal.to_string())
     }
 
-    /// Returns the interval of the bins `first` to `last` in words, such as `20 to below 40`.
-    pub fn interval_in_words(&self, first: usize, last: usize) -> String {
+    fn closed_in_words(&self, first: usize, last: usize) -> String {
         let below = if last + 1 == self.count { "" } else { "below " };
-        format!("{} to {below}{}", self.edge_in_words(first), self.edge_in_words(last + 1))
+        format!("from {} to {below}{}", self.edge_in_words(first), self.edge_in_words(last + 1))
     }
 
-    /// Returns the midpoint of a bin, exactly or rounded to a thousandth of the width.
+    /// Returns the bins `first` to `last` in words, such as `from 20 to below 40`, `from 20 to 39`,
+    /// `below 0` or `above 100`.
+    pub fn in_words(&self, first: usize, last: usize) -> String {
+        let below = usize::from(self.below);
+        let is_below = self.below && first == 0;
+        let is_above = self.above && last + 1 == self.count();
+        let start = || match (self.is_integer, first - below) {
+            (true, bin) => self.integers_between(bin).0.to_string(),
+            (false, bin) => self.edge_in_words(bin),
+        };
+        match (is_below, is_above) {
+            (true, true) => "is any number".to_owned(),
+            (true, false) if last == below + self.count - 1 => format!("up to {}", self.high),
+            (true, false) => format!("below {}", self.edge_in_words(last)),
+            (false, true) if first == below + self.count => format!("above {}", self.high),
+            (false, true) => format!("from {}", start()),
+            (false, false) if self.is_integer => {
+                let last = self.integers_between(last - below).1.to_string();
+                match start() {
+                    first if first == last => format!("= {first}"),
+                    first => format!("from {first} to {last}"),
+                }
+            }
+            (false, false) => self.closed_in_words(first - below, last - below),
+        }
+    }
+
+    /// Returns the numbers of all bins in words.
+    pub(super) fn range_in_words(&self) -> String {
+        match self.below && self.above {
+            true => String::new(),
+            false if self.below => format!("up to {}", self.high),
+            false if self.above => format!("from {}", self.low),
+            false => format!("from {} to {}", self.low, self.high),
+        }
+    }
+
+    /// Returns a short label of a bin: `[0, 10)`, `0 to 9`, `below 0` or `above 100`.
+    pub fn label(&self, index: usize) -> String {
+        let Some(bin) = self.closed(index) else { return self.in_words(index, index) };
+        if self.is_integer {
+            let (first, last) = self.integers_between(bin);
+            return if first == last { first.to_string() } else { format!("{first} to {last}") };
+        }
+        let end = if bin + 1 == self.count { ']' } else { ')' };
+        format!("[{}, {}{end}", self.edge_in_words(bin), self.edge_in_words(bin + 1))
+    }
+
+    /// Returns the midpoint of a bin, exactly or rounded to a thousandth of the width. In bins of
+    /// integers it is rounded down to an integer. A bin with an open end is treated as if it were as
+    /// wide as the bin next to it; its midpoint is rounded away from that bin.
     pub fn midpoint(&self, index: usize) -> Decimal {
-        let width = self.edge(index + 1) - self.edge(index);
-        let middle = self.edge(index) + &width / BigInt::from(2);
-        if let Some(decimal) = exact(&middle) {
+        let two = BigInt::from(2);
+        let below = usize::from(self.below);
+        let width = |bin: usize| self.edge(bin + 1) - self.edge(bin);
+        let (width, middle) = match self.closed(index) {
+            Some(bin) if self.is_integer => {
+                let (first, last) = self.integers_between(bin);
+                (width(bin), Ratio::from(first + last) / two)
+            }
+            Some(bin) => (width(bin), self.edge(bin) + width(bin) / two),
+            None if index < below => (width(0), self.low.to_ratio() - width(0) / two),
+            None => {
+                let last = width(self.count - 1);
+                (last.clone(), self.high.to_ratio() + last / two)
+            }
+        };
+        let middle = match self.is_integer {
+            true if index >= below + self.count => middle.ceil(),
+            true => middle.floor(),
+            false => middle,
+        };
+        self.rounded(middle, &width)
+    }
+
+    /// Returns a number exactly, or rounded to a thousandth of a width.
+    fn rounded(&self, number: Ratio<BigInt>, width: &Ratio<BigInt>) -> Decimal {
+        if let Some(decimal) = exact(&number) {
             return decimal;
         }
         let mut scale = 0;
         let mut power = BigInt::one();
-        while &width * &power < Ratio::from(BigInt::from(10).pow(MIDPOINT_DIGITS)) {
+        while width * &power < Ratio::from(BigInt::from(10).pow(MIDPOINT_DIGITS)) {
             power *= 10;
             scale += 1;
         }
-        let digits = (middle * power).round().to_integer();
+        let digits = (number * power).round().to_integer();
         // Digits and an exponent parse unless there are too many, which the exact edges exclude.
         Decimal::parse(&format!("{digits}e-{scale}")).unwrap_or_else(|| self.low.clone())
     }
 
-    /// Returns the bin of a number, exactly.
+    /// Returns the bin between edges of a number, exactly.
     pub(super) fn bin_of(&self, number: &Decimal) -> BinOf {
         if let Some(inner) = &self.inner {
             let number = number.to_ratio();
@@ -205,7 +337,22 @@ impl PreparedBins<'_> {
         Some((first, self.bins.high.to_ratio().floor().to_integer().to_i64()?))
     }
 
+    /// Counts the bin of lower numbers, and replaces the ends that have a bin.
+    fn with_open_ends(&self, bin: BinOf) -> BinOf {
+        let below = u32::from(self.bins.below);
+        match bin {
+            BinOf::Bin(bin) => BinOf::Bin(bin + below),
+            BinOf::Below if self.bins.below => BinOf::Bin(0),
+            BinOf::Above if self.bins.above => BinOf::Bin(self.bins.count as u32 + below),
+            bin => bin,
+        }
+    }
+
     pub(super) fn bin_of_integer(&self, number: i64) -> BinOf {
+        self.with_open_ends(self.closed_bin_of_integer(number))
+    }
+
+    fn closed_bin_of_integer(&self, number: i64) -> BinOf {
         // Integers of 53 bits are exact as doubles.
         if number.unsigned_abs() < 1 << 53
             && let Some(bin) = self.fast(number as f64)
@@ -229,14 +376,16 @@ impl PreparedBins<'_> {
 
     /// Returns the bin of a finite double, which stands for its shortest decimal.
     pub(super) fn bin_of_float(&self, number: f64) -> BinOf {
-        self.fast(number).unwrap_or_else(|| match Decimal::shortest(number) {
+        let bin = self.fast(number).unwrap_or_else(|| match Decimal::shortest(number) {
             Some(decimal) => self.bins.bin_of(&decimal),
             None => BinOf::Above,
-        })
+        });
+        self.with_open_ends(bin)
     }
 
     pub(super) fn bin_of_decimal(&self, number: &Decimal) -> BinOf {
-        self.fast(number.to_f64()).unwrap_or_else(|| self.bins.bin_of(number))
+        let bin = self.fast(number.to_f64()).unwrap_or_else(|| self.bins.bin_of(number));
+        self.with_open_ends(bin)
     }
 
     /// Returns the bin of a number that rounds to a double, unless rounding can decide it.
@@ -428,10 +577,10 @@ mod tests {
     #[test]
     fn edges_are_written_exactly() {
         let tenths = bins("0", "1", 10);
-        assert_eq!(tenths.interval_in_words(3, 3), "0.3 to below 0.4");
-        assert_eq!(tenths.interval_in_words(7, 9), "0.7 to 1");
+        assert_eq!(tenths.in_words(3, 3), "from 0.3 to below 0.4");
+        assert_eq!(tenths.in_words(7, 9), "from 0.7 to 1");
         let thirds = bins("0", "100", 3);
-        assert_eq!(thirds.interval_in_words(1, 1), "100/3 to below 200/3");
+        assert_eq!(thirds.in_words(1, 1), "from 100/3 to below 200/3");
         assert_eq!(thirds.midpoint(0).to_string(), "16.67");
         assert_eq!(bins("-1e30", "1e30", 2).edge_in_words(1), "0");
         assert!(Bins::new(decimal("1"), decimal("1.0"), 3).is_none());

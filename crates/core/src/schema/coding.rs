@@ -1,12 +1,11 @@
 //! The mapping from an attribute's values in a table to its cells.
 
-use rustc_hash::FxHashMap as HashMap;
-
 use super::bins::{BinOf, Bins, PreparedBins};
 use super::integer_table::IntegerTable;
-use super::value::{ColumnType, ListedValue, Value, boolean_of, time_of};
+use super::listed::{Listed, exact_integer};
+use super::value::{ColumnType, ListedValue, Value};
 use crate::decimal::Decimal;
-use crate::domain::AttributeKind;
+use crate::domain::{Attribute, AttributeKind};
 
 /// The mapping from an attribute's values in a table to its cells.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +16,27 @@ pub enum Coding {
     Values(Vec<ListedValue>),
     /// Intervals of numbers.
     Bins(Bins),
+}
+
+/// The coding of an attribute, with its cells for values that the coding does not contain.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct AttributeCoding {
+    pub coding: Coding,
+    /// Whether numbers that are not integers have no cell.
+    pub is_integer: bool,
+    /// The texts of the cells after those of the coding.
+    pub labels: Vec<ListedValue>,
+    /// The cell of values outside the attribute.
+    pub other: Option<u32>,
+    /// The cell of missing values.
+    pub missing: Option<u32>,
+}
+
+impl AttributeCoding {
+    /// Returns a coding without cells for other values.
+    pub(super) fn new(coding: Coding, is_integer: bool) -> Self {
+        AttributeCoding { coding, is_integer, labels: Vec::new(), other: None, missing: None }
+    }
 }
 
 /// The result of a look-up.
@@ -30,15 +50,22 @@ pub enum Coded {
     Nearest(u32),
     /// The attribute has no cell for the value.
     Outside,
+    /// There is no value: it is missing, NaN, or an empty text that the attribute does not list.
+    Missing,
 }
 
 /// The coding of one attribute, prepared for look-ups.
 #[derive(Debug)]
 pub struct Coder<'a> {
-    coding: &'a Coding,
+    coding: &'a AttributeCoding,
+    /// The number of cells without those of labels.
     size: usize,
     is_numeric: bool,
+    /// The last cell of the order.
+    last: u32,
     cells: Cells<'a>,
+    /// The cells of labels, if `cells` has no listed values.
+    labels: Option<Listed<'a>>,
     table: IntegerTable<Coded>,
 }
 
@@ -49,145 +76,24 @@ enum Cells<'a> {
     Listed(Listed<'a>),
 }
 
-/// The cells of listed values.
-///
-/// A listed text also stands for the number, boolean or time that it denotes, unless that is listed
-/// itself: a column of integers matches `values = ["1", "2"]`. If several texts denote the same
-/// number, it is the number of the text in which it is usually written, or of the first one.
-#[derive(Debug, Default)]
-struct Listed<'a> {
-    texts: HashMap<&'a str, u32>,
-    integers: HashMap<i64, u32>,
-    /// Numbers that are not integers of 64 bits.
-    numbers: HashMap<Decimal, u32>,
-    booleans: [Option<u32>; 2],
-    times: HashMap<i128, u32>,
-    /// Whether a listed number is not an integer.
-    has_fraction: bool,
-}
-
-impl<'a> Listed<'a> {
-    /// Prepares look-ups. Returns the number of values that equal an earlier one as well.
-    fn of(values: &'a [ListedValue]) -> (Self, usize) {
-        let mut listed = Listed::default();
-        let mut equal = 0;
-        for (value, cell) in values.iter().zip(0..) {
-            let previous = match value {
-                ListedValue::Text(text) => listed.texts.insert(text, cell),
-                ListedValue::Number(number) => listed.insert_number(number, cell),
-                ListedValue::Boolean(boolean) => {
-                    listed.booleans[usize::from(*boolean)].replace(cell)
-                }
-                ListedValue::Time(time) => listed.times.insert(*time, cell),
-            };
-            equal += usize::from(previous.is_some());
-        }
-        let texts = values.iter().zip(0..).filter_map(|(value, cell)| match value {
-            ListedValue::Text(text) => Some((text.as_str(), cell)),
-            _ => None,
-        });
-        let mut denoted = Listed::default();
-        for (text, cell) in texts {
-            if let Some(number) = Decimal::parse(text) {
-                equal += usize::from(listed.number(&number).is_some());
-                if denoted.number(&number).is_none() || number.to_string() == text {
-                    denoted.insert_number(&number, cell);
-                }
-            } else if let Some(boolean) = boolean_of(text) {
-                let index = usize::from(boolean);
-                equal += usize::from(listed.booleans[index].is_some());
-                denoted.booleans[index].get_or_insert(cell);
-            } else if let Some(time) = time_of(text) {
-                equal += usize::from(listed.times.contains_key(&time));
-                denoted.times.entry(time).or_insert(cell);
-            }
-        }
-        listed.integers.extend(denoted.integers);
-        listed.numbers.extend(denoted.numbers);
-        listed.times.extend(denoted.times);
-        for (known, denoted) in listed.booleans.iter_mut().zip(denoted.booleans) {
-            *known = known.or(denoted);
-        }
-        listed.has_fraction |= denoted.has_fraction;
-        (listed, equal)
-    }
-
-    fn insert_number(&mut self, number: &Decimal, cell: u32) -> Option<u32> {
-        self.has_fraction |= !number.is_integer();
-        match number.to_i64() {
-            Some(integer) => self.integers.insert(integer, cell),
-            None => self.numbers.insert(number.clone(), cell),
-        }
-    }
-
-    fn number(&self, number: &Decimal) -> Option<u32> {
-        match number.to_i64() {
-            Some(integer) => self.integers.get(&integer).copied(),
-            None => self.numbers.get(number).copied(),
-        }
-    }
-
-    fn float(&self, number: f64) -> Option<u32> {
-        if let Some(integer) = exact_integer(number) {
-            return self.integers.get(&integer).copied();
-        }
-        if self.numbers.is_empty() {
-            return None;
-        }
-        self.number(&Decimal::shortest(number)?)
-    }
-
-    /// Returns the cell of a text: as it is, or as the number, boolean or time that it denotes.
-    fn text(&self, text: &str) -> Option<u32> {
-        if let Some(cell) = self.texts.get(text) {
-            return Some(*cell);
-        }
-        if let Some(boolean) = boolean_of(text) {
-            return self.booleans[usize::from(boolean)];
-        }
-        if !(self.integers.is_empty() && self.numbers.is_empty())
-            && let Some(number) = Decimal::parse(text)
-        {
-            return self.number(&number);
-        }
-        if self.times.is_empty() {
-            return None;
-        }
-        self.times.get(&time_of(text)?).copied()
-    }
-
-    fn accepts(&self, column: ColumnType) -> bool {
-        let has_integers =
-            !self.integers.is_empty() || self.numbers.keys().any(Decimal::is_integer);
-        match column {
-            ColumnType::Text | ColumnType::Any => true,
-            ColumnType::Integer => has_integers,
-            ColumnType::Float => has_integers || self.has_fraction,
-            ColumnType::Boolean => self.booleans.iter().any(Option::is_some),
-            ColumnType::Time => !self.times.is_empty(),
-            ColumnType::Unsupported(_) => false,
-        }
-    }
-}
-
-/// Returns the integer of a double below 2⁵³, whose shortest decimal it is.
-fn exact_integer(number: f64) -> Option<i64> {
-    let is_exact = number.fract() == 0.0 && number.abs() < (1u64 << 53) as f64;
-    is_exact.then_some(number as i64)
-}
-
 impl<'a> Coder<'a> {
-    pub(crate) fn new(coding: &'a Coding, size: usize, kind: AttributeKind) -> Self {
-        let cells = match coding {
+    pub(super) fn new(coding: &'a AttributeCoding, attribute: &Attribute) -> Self {
+        let size = attribute.size - coding.labels.len();
+        let cells = match &coding.coding {
             Coding::Index => Cells::Index,
-            Coding::Values(values) => Cells::Listed(Listed::of(values).0),
+            Coding::Values(values) => {
+                Cells::Listed(Listed::of(values.iter().chain(&coding.labels), 0).0)
+            }
             Coding::Bins(bins) => Cells::Bins(bins.prepared()),
         };
+        let has_labels = !matches!(cells, Cells::Listed(_)) && !coding.labels.is_empty();
         let mut coder = Coder {
             coding,
             size,
-            is_numeric: kind == AttributeKind::Numeric,
+            is_numeric: attribute.kind == AttributeKind::Numeric,
+            last: (attribute.size - attribute.extra).saturating_sub(1) as u32,
             cells,
+            labels: has_labels.then(|| Listed::of(coding.labels.iter(), size as u32).0),
             table: IntegerTable::empty(),
         };
         coder.table = coder.tabulated();
@@ -230,60 +136,79 @@ impl<'a> Coder<'a> {
         self.table.get(number).unwrap_or_else(|| self.code_integer(number.into()))
     }
 
+    /// Returns the cell of a label, if the value has no other cell.
+    #[inline]
+    fn or_label(&self, coded: Coded, value: Value<'_>) -> Coded {
+        match (&self.labels, coded) {
+            (Some(labels), Coded::Nearest(_) | Coded::Outside) => {
+                labels.value(value).map_or(coded, Coded::Cell)
+            }
+            _ => coded,
+        }
+    }
+
     /// Codes an integer without the table.
     fn code_integer(&self, number: i128) -> Coded {
-        let small = i64::try_from(number);
-        match (&self.cells, small) {
-            (Cells::Listed(listed), Ok(small)) => found(listed.integers.get(&small).copied()),
-            (Cells::Listed(listed), Err(_)) => found(listed.number(&number.into())),
+        let value = Value::Integer(number);
+        let coded = match (&self.cells, i64::try_from(number)) {
+            (Cells::Listed(listed), _) => found(listed.value(value)),
             (Cells::Bins(bins), Ok(small)) => self.of_bin(bins.bin_of_integer(small)),
             (Cells::Bins(bins), Err(_)) => self.of_bin(bins.bin_of_decimal(&number.into())),
             (Cells::Index, _) => self.cell_number(number),
-        }
+        };
+        self.or_label(coded, value)
     }
 
     /// Codes a double that is not an integer below 2⁵³.
     fn code_fraction(&self, number: f64) -> Coded {
-        match &self.cells {
-            Cells::Listed(listed) => found(listed.float(number)),
+        let value = Value::Float(number);
+        let coded = match &self.cells {
+            _ if number.is_nan() => Coded::Missing,
+            Cells::Listed(listed) => found(listed.value(value)),
             _ if !number.is_finite() => Coded::Outside,
+            _ if self.coding.is_integer && number.fract() != 0.0 => Coded::Outside,
             Cells::Bins(bins) => self.of_bin(bins.bin_of_float(number)),
             Cells::Index => self.other_number(number),
-        }
+        };
+        self.or_label(coded, value)
     }
 
     /// Codes a text without surrounding spaces.
     #[inline]
     fn code_text(&self, text: &str) -> Coded {
-        match (&self.cells, text) {
+        let coded = match (&self.cells, text) {
             (Cells::Listed(listed), text) => found(listed.text(text)),
             (_, text) => match number_of(text) {
-                Some(TextNumber::Integer(number)) => self.code_small(number),
-                Some(TextNumber::Other(number)) => self.code_number(&number),
-                None => Coded::Outside,
+                Some(TextNumber::Integer(number)) => return self.code_small(number),
+                Some(TextNumber::Other(number)) => return self.code_number(&number),
+                None => self.or_label(Coded::Outside, Value::Text(text)),
             },
+        };
+        match coded {
+            Coded::Outside if text.is_empty() => Coded::Missing,
+            coded => coded,
         }
     }
 
     fn code_number(&self, number: &Decimal) -> Coded {
-        match &self.cells {
-            Cells::Listed(listed) => found(listed.number(number)),
+        let coded = match &self.cells {
+            Cells::Listed(listed) => found(listed.value(Value::Number(number))),
+            _ if self.coding.is_integer && !number.is_integer() => Coded::Outside,
             Cells::Bins(bins) => self.of_bin(bins.bin_of_decimal(number)),
             Cells::Index => match number.to_i64() {
                 Some(number) => self.cell_number(number.into()),
                 None => self.other_number(number.to_f64()),
             },
-        }
+        };
+        self.or_label(coded, Value::Number(number))
     }
 
     fn code_other(&self, value: Value<'_>) -> Coded {
         match (value, &self.cells) {
+            (Value::Missing, _) => Coded::Missing,
             (Value::Number(number), _) => self.code_number(number),
-            (Value::Boolean(boolean), Cells::Listed(listed)) => {
-                found(listed.booleans[usize::from(boolean)])
-            }
-            (Value::Time(time), Cells::Listed(listed)) => found(listed.times.get(&time).copied()),
-            _ => Coded::Outside,
+            (value, Cells::Listed(listed)) => found(listed.value(value)),
+            (value, _) => self.or_label(Coded::Outside, value),
         }
     }
 
@@ -291,18 +216,14 @@ impl<'a> Coder<'a> {
         match bin {
             BinOf::Bin(cell) => Coded::Cell(cell),
             BinOf::Below => Coded::Nearest(0),
-            BinOf::Above => Coded::Nearest(self.last()),
+            BinOf::Above => Coded::Nearest(self.last),
         }
-    }
-
-    fn last(&self) -> u32 {
-        (self.size - 1) as u32
     }
 
     fn cell_number(&self, number: i128) -> Coded {
         match number {
             0.. if number < self.size as i128 => Coded::Cell(number as u32),
-            _ if self.is_numeric => Coded::Nearest(if number < 0 { 0 } else { self.last() }),
+            _ if self.is_numeric => Coded::Nearest(if number < 0 { 0 } else { self.last }),
             _ => Coded::Outside,
         }
     }
@@ -311,7 +232,7 @@ impl<'a> Coder<'a> {
     fn other_number(&self, number: f64) -> Coded {
         match self.is_numeric {
             true if number < 0.0 => Coded::Nearest(0),
-            true if number > (self.size - 1) as f64 => Coded::Nearest(self.last()),
+            true if number > (self.size - 1) as f64 => Coded::Nearest(self.last),
             _ => Coded::Outside,
         }
     }
@@ -333,13 +254,18 @@ impl<'a> Coder<'a> {
         let listed = |values: &[ListedValue]| {
             values.iter().map(ListedValue::to_string).collect::<Vec<_>>().join(", ")
         };
-        match self.coding {
+        let number = if self.coding.is_integer { "an integer" } else { "a number" };
+        let allowed = match &self.coding.coding {
             Coding::Index => format!("a cell number from 0 to {}", self.size - 1),
-            Coding::Bins(bins) => format!("a number from {} to {}", bins.low(), bins.high()),
+            Coding::Bins(bins) => format!("{number} {}", bins.range_in_words()).trim().to_owned(),
             Coding::Values(values) if values.len() > MAX_LISTED => {
                 format!("one of {} values: {}, …", values.len(), listed(&values[..MAX_LISTED]))
             }
             Coding::Values(values) => format!("one of {}", listed(values)),
+        };
+        match self.coding.labels.as_slice() {
+            [] => allowed,
+            labels => format!("{allowed}, or {}", listed(labels)),
         }
     }
 }
@@ -396,12 +322,6 @@ fn integer_of(text: &[u8]) -> Option<i64> {
     Some(if is_negative { -number } else { number })
 }
 
-/// Counts the values that equal an earlier one in a look-up, or denote the same number, boolean or
-/// time as one that is listed.
-pub(super) fn equal_values(values: &[ListedValue]) -> usize {
-    Listed::of(values).1
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -439,7 +359,8 @@ mod tests {
             ("3", OUTSIDE),
             ("x1", OUTSIDE),
             ("inf", OUTSIDE),
-            ("", OUTSIDE),
+            ("", Coded::Missing),
+            (" ", Coded::Missing),
         ] {
             assert_eq!(coded(keys, Value::Text(value)), expected, "{value}");
         }
@@ -449,7 +370,8 @@ mod tests {
             (Value::Float(20.5), OUTSIDE),
             (Value::Float(f64::INFINITY), OUTSIDE),
             (Value::Integer(3), OUTSIDE),
-            (Value::Missing, OUTSIDE),
+            (Value::Missing, Coded::Missing),
+            (Value::Float(f64::NAN), Coded::Missing),
             (Value::Boolean(true), OUTSIDE),
             (Value::Bytes(b"\xff"), OUTSIDE),
             (Value::Other, OUTSIDE),

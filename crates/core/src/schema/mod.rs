@@ -3,22 +3,34 @@
 //! ```toml
 //! [[attribute]]
 //! name = "age"
-//! kind = "numeric"   # or "categorical"
+//! kind = "numeric"   # or "integer", or "categorical"
 //! # The alternatives are edges = [0, 20, 65, 100], values = ["a", "b"], and size = 100 for cell
 //! # numbers.
 //! bins = { low = 0, high = 100, count = 100 }
-//! # Optional: values outside the attribute are treated as this value.
+//! # Optional: a first cell of all numbers below the bins, a last one of all numbers above them.
+//! below = true
+//! above = true
+//! # Optional: the cells of missing values and of values outside the attribute. A text that is no
+//! # value of the attribute adds a cell outside the order, with this label.
+//! missing = "unknown"
 //! other = 0
 //! ```
+//!
+//! `size` counts the values, bins or cell numbers without the cells that `below`, `above`, `missing`
+//! and `other` add.
 
 mod attribute_codings;
 mod bins;
 mod coding;
 mod entry;
 mod integer_table;
+mod listed;
 mod source;
 mod text_file;
 mod value;
+
+#[cfg(test)]
+mod tests;
 
 pub use attribute_codings::Schema;
 pub use bins::Bins;

@@ -288,6 +288,17 @@ mod tests {
         for weight in [0.0, -1.0, f64::NAN] {
             assert!(of(GroupFamily::Hybrid, &[0], &[weight]).unwrap_err().contains("weight"));
         }
+        let with_extra = Schema::new(vec![
+            attribute("age", AttributeKind::Numeric).with_extra_cells(1),
+            attribute("pay", AttributeKind::Numeric),
+        ])
+        .unwrap();
+        let pairs = |sets: &[AttributeSet]| {
+            groups_of(&with_extra, &GroupFamily::Pairs(Family::AFFINE), sets, &[1.0])
+        };
+        assert!(pairs(&[set(&[0, 1])]).unwrap_err().to_string().contains("outside their order"));
+        let alone = pairs(&[set(&[0]), set(&[1])]).unwrap();
+        assert_eq!(alone[0].count(), alone[1].count().plus(QueryCount::exact(1)));
         let eye = GroupFamily::Matrix(Arc::new(Array2::eye(9)));
         assert_eq!(of(eye.clone(), &[0, 2], &[1.0]), Ok(1));
         assert!(of(eye, &[0], &[1.0]).unwrap_err().contains("9 x 9"));

@@ -122,6 +122,11 @@ impl JointQueries {
         &self.sizes
     }
 
+    /// Returns whether they are the queries of a family that needs ordered attributes.
+    pub fn needs_order(&self) -> bool {
+        matches!(&self.rows, Rows::Family(family) if family.needs_order())
+    }
+
     /// Returns the number of queries.
     pub fn count(&self) -> usize {
         match &self.rows {

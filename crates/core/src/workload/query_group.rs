@@ -29,7 +29,8 @@ pub struct QueryGroup {
 
 impl QueryGroup {
     /// Creates a group of the Kronecker product of families, one per attribute in the order of the
-    /// schema.
+    /// schema. On attributes with cells outside the order they are those of
+    /// [`Family::with_extra_cells`].
     ///
     /// # Errors
     /// No attribute or one outside the schema, a family on pairs, an ordered family on a
@@ -48,7 +49,8 @@ impl QueryGroup {
                 families.len().to_string(),
             ));
         }
-        for (position, family) in attributes.positions().zip(families) {
+        let mut families = families.to_vec();
+        for (position, family) in attributes.positions().zip(&mut families) {
             if family.arity() != 1 {
                 return Err(refuse(
                     &chosen,
@@ -56,7 +58,8 @@ impl QueryGroup {
                     format!("`{}`, which needs two", family.name()),
                 ));
             }
-            let size = schema.attributes()[position].size;
+            let attribute = &schema.attributes()[position];
+            let size = attribute.size;
             if family.query_weight(&[size]) != 1.0 {
                 return Err(refuse(
                     &chosen,
@@ -65,15 +68,16 @@ impl QueryGroup {
                 ));
             }
             if family.needs_order() {
-                check_ordered(&schema.attributes()[position], family.name())?;
+                check_ordered(attribute, family.name())?;
+                *family = family.with_extra_cells(attribute.extra);
             }
         }
-        let same = families.iter().all(|f| *f == families[0]);
+        let same = families.iter().all(|f| f.name() == families[0].name());
         Ok(QueryGroup {
             attributes,
             sizes: attributes.select(&schema.sizes()),
             family: if same { families[0].name() } else { "product" },
-            queries: GroupQueries::Product(families.to_vec()),
+            queries: GroupQueries::Product(families),
             weight,
         })
     }
@@ -82,7 +86,8 @@ impl QueryGroup {
     /// of the schema.
     ///
     /// # Errors
-    /// As [`QueryGroup::product`], or queries whose sizes are not those of the attributes.
+    /// As [`QueryGroup::product`], queries whose sizes are not those of the attributes, or a family
+    /// that needs order on attributes with cells outside it.
     pub fn joint(
         schema: &Schema,
         attributes: AttributeSet,
@@ -97,6 +102,14 @@ impl QueryGroup {
                 &chosen,
                 format!("queries over sizes {}", format_shape(&sizes)),
                 format!("queries over sizes {}", format_shape(queries.sizes())),
+            ));
+        }
+        let mut known = attributes.positions().map(|position| &schema.attributes()[position]);
+        if let (true, Some(attribute)) = (queries.needs_order(), known.find(|a| a.extra > 0)) {
+            return Err(refuse(
+                &chosen,
+                format!("attributes without cells outside their order for `{family}`"),
+                format!("`{}` with {} such cells", attribute.name, attribute.extra),
             ));
         }
         Ok(QueryGroup { attributes, sizes, family, queries: GroupQueries::Joint(queries), weight })
@@ -244,10 +257,12 @@ impl QueryGroup {
     /// Replaces every ordered family by `family`. ResidualPlanner+ can allocate its noise by the
     /// coefficients of this workload.
     pub fn with_ordered_as(&self, family: Family) -> Self {
+        let ordered = |known: &Family| match known.needs_order() {
+            true => family.with_extra_cells(known.extra_cells()),
+            false => *known,
+        };
         let families = match &self.queries {
-            GroupQueries::Product(families) => {
-                families.iter().map(|f| if f.needs_order() { family } else { *f }).collect()
-            }
+            GroupQueries::Product(families) => families.iter().map(ordered).collect(),
             GroupQueries::Joint(_) => vec![family; self.sizes.len()],
         };
         QueryGroup {

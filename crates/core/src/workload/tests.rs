@@ -298,6 +298,47 @@ fn unions_keep_their_marginals() {
     assert!(gram("union(identity-marginals(ways=1):3x4; range:3x4)").marginals().is_none());
 }
 
+/// The queries of every family on attributes with cells outside the order: rows, closed forms and
+/// answers agree, and no query of the order contains such a cell.
+#[test]
+fn cells_outside_the_order_have_one_query_each() {
+    for base in Family::ALL.iter().filter(|family| family.arity() == 1) {
+        for (ordered, extra) in [(1, 1), (1, 2), (5, 1), (5, 2)] {
+            let (n, family) = (ordered + extra, base.with_extra_cells(extra));
+            let what = format!("{family:?} on {n} cells");
+            assert_eq!(family.extra_cells(), if base.needs_order() { extra } else { 0 });
+            assert_eq!(family == *base, !base.needs_order(), "{what}");
+            let rows: Vec<Vec<f64>> = family.rows(&[n]).unwrap().collect();
+            assert_eq!(family.count(&[n]).unwrap(), QueryCount::exact(rows.len() as u128));
+            if base.needs_order() {
+                let of_base = base.rows(&[ordered]).unwrap().map(|row| [row, vec![0.0; extra]]);
+                let of_base = of_base.map(|parts| parts.concat());
+                let cells = (ordered..n).map(|k| (0..n).map(|j| f64::from(j == k)).collect());
+                assert_eq!(rows, of_base.chain(cells).collect::<Vec<_>>(), "{what}");
+                assert!(family.recurrence(&[n]).is_none());
+                assert!(family.gram(&[extra]).is_err());
+            }
+            let mut gram = Array2::zeros((n, n));
+            let mut normalised = Array2::zeros((n, n));
+            for row in &rows {
+                let row = ndarray::Array1::from(row.clone());
+                let outer = Array2::from_shape_fn((n, n), |(i, j)| row[i] * row[j]);
+                gram += &outer;
+                if row.sum() > 0.0 {
+                    normalised.scaled_add(1.0 / row.dot(&row), &outer);
+                }
+            }
+            assert_abs_diff_eq!(family.gram(&[n]).unwrap(), gram, epsilon = 1e-12);
+            let found = family.normalised_gram(&[n]).unwrap();
+            assert_abs_diff_eq!(found, normalised, epsilon = 1e-12);
+            let values: Vec<f64> = (0..2 * n * 3).map(|k| (k * k % 17) as f64).collect();
+            let lanes = Lanes::new(&values, n, 3);
+            let answers = family.answers(&[n], lanes).unwrap();
+            assert_eq!(answers, lanes.by_rows(rows.into_iter()), "{what}");
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn products_of_random_families_match_their_rows(

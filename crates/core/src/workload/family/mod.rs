@@ -5,6 +5,7 @@ mod affine;
 mod cdf;
 mod circular;
 mod entries;
+mod extra_cells;
 mod families;
 mod identity;
 mod predicate;
