@@ -91,8 +91,8 @@ def _integers(column: Sequence[str]) -> np.ndarray:
 
 
 def _typed(values: Any) -> Callable[[Sequence[str]], np.ndarray]:
-    """Returns the reader of a column: a type of numbers, with labels among them that denote missing or
-    other values, or a mapping from texts to values."""
+    """Returns the reader of a column: a type of numbers, with labels among them that denote
+    missing or other values, or a mapping from texts to values."""
     if isinstance(values, tuple):
         return _labelled(*values)
     if not isinstance(values, dict):
