@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Writes the program's output to `out`, so that a test can read it.
 pub fn run(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
-    let attribute = |name: &str, size, kind| Attribute { name: name.to_owned(), size, kind };
+    let attribute = |name: &str, size, kind| Attribute::new(name, size, kind);
     let schema = Schema::new(vec![
         attribute("age", 50, AttributeKind::Numeric),
         attribute("income", 32, AttributeKind::Numeric),

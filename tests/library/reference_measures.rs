@@ -14,7 +14,7 @@ fn hybrid(numeric: &[usize], categorical: &[usize], ways: &[usize]) -> GroupedWo
     let kinds =
         kinds.chain(categorical.iter().map(|n| (n, AttributeKind::Categorical))).enumerate();
     let attributes =
-        kinds.map(|(k, (&size, kind))| Attribute { name: format!("A{k}"), size, kind }).collect();
+        kinds.map(|(k, (&size, kind))| Attribute::new(format!("A{k}"), size, kind)).collect();
     GroupedWorkload::all_ways(Schema::new(attributes).unwrap(), &GroupFamily::Hybrid, ways).unwrap()
 }
 

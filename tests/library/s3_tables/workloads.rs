@@ -112,7 +112,7 @@ pub fn hybrid(dataset: &str, ways: &str) -> GroupedWorkload {
     let kinds = kinds.chain(categorical.iter().map(|n| (n, AttributeKind::Categorical)));
     let attributes = kinds
         .enumerate()
-        .map(|(k, (&size, kind))| Attribute { name: format!("A{k}"), size, kind })
+        .map(|(k, (&size, kind))| Attribute::new(format!("A{k}"), size, kind))
         .collect();
     GroupedWorkload::all_ways(Schema::new(attributes).unwrap(), &GroupFamily::Hybrid, ways).unwrap()
 }

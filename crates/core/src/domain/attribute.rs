@@ -1,5 +1,6 @@
 //! Attributes, and what holds for lists of them.
 
+use super::hierarchy::Hierarchy;
 use crate::error::{Error, Result};
 
 /// Whether an attribute's values are ordered.
@@ -21,12 +22,21 @@ pub struct Attribute {
     pub size: usize,
     /// Ordered or not.
     pub kind: AttributeKind,
+    /// The levels above the values, for nested queries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hierarchy: Option<Hierarchy>,
 }
 
 impl Attribute {
     /// Creates an attribute.
     pub fn new(name: impl Into<String>, size: usize, kind: AttributeKind) -> Self {
-        Attribute { name: name.into(), size, kind }
+        Attribute { name: name.into(), size, kind, hierarchy: None }
+    }
+
+    /// Returns the attribute with levels above its values.
+    #[must_use]
+    pub fn with_hierarchy(self, hierarchy: Hierarchy) -> Self {
+        Attribute { hierarchy: Some(hierarchy), ..self }
     }
 }
 

@@ -30,6 +30,17 @@ struct SchemaFile {
     attribute: Vec<AttributeEntry>,
 }
 
+impl SchemaFile {
+    fn of(text: &str, origin: &str) -> Result<Self> {
+        toml::from_str(text).map_err(|e| {
+            let expected = "a schema: [[attribute]] tables with name, size, kind = \"numeric\" | \
+                            \"categorical\", and optional values = […], bins = { low, high, \
+                            count } or edges = […], other, and levels";
+            Error::toml(origin, text, expected, &e)
+        })
+    }
+}
+
 impl Schema {
     /// Creates a schema whose data are coded as cell numbers.
     ///
@@ -87,19 +98,35 @@ impl Schema {
     /// # Errors
     /// Invalid TOML, unknown keys, or an invalid attribute.
     pub fn from_toml(text: &str, origin: &str) -> Result<Self> {
-        let file: SchemaFile = toml::from_str(text).map_err(|e| {
-            let expected = "a schema: [[attribute]] tables with name, size, kind = \"numeric\" | \
-                            \"categorical\", and optional values = […], bins = { low, high, \
-                            count } or edges = […], and other";
-            Error::toml(origin, text, expected, &e)
-        })?;
+        let file = SchemaFile::of(text, origin)?;
         let (mut attributes, mut codings) = (Vec::new(), Vec::new());
         for entry in file.attribute {
-            let AttributeCoding { size, coding, other } = entry::coding(&entry, origin)?;
+            let AttributeCoding { size, coding, other, hierarchy } = entry::coding(&entry, origin)?;
             codings.push((coding, other));
-            attributes.push(Attribute::new(entry.name, size, entry.kind));
+            let attribute = Attribute::new(entry.name, size, entry.kind);
+            attributes.push(Attribute { hierarchy, ..attribute });
         }
         Self::with_codings(attributes, codings).map_err(|e| e.located(origin))
+    }
+
+    /// Returns a schema's text with the content of the files of levels in place of their paths.
+    ///
+    /// # Errors
+    /// Invalid TOML, or a file that cannot be read.
+    pub(super) fn text_with_files(text: &str, origin: &str) -> Result<String> {
+        let file = SchemaFile::of(text, origin)?;
+        let mut contents = Vec::new();
+        for levels in file.attribute.iter().filter_map(|entry| entry.levels.as_ref()) {
+            contents.extend(levels.content(origin)?);
+        }
+        let mut out = text.to_owned();
+        contents.sort_by_key(|(span, _)| std::cmp::Reverse(span.start));
+        for (span, content) in contents {
+            // JSON escapes all that TOML does, except for the character U+007F.
+            let quoted = serde_json::json!(content).to_string().replace('\u{7f}', "\\u007f");
+            out.replace_range(span, &quoted);
+        }
+        Ok(out)
     }
 
     /// Reads a schema file.

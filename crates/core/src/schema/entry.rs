@@ -4,9 +4,10 @@ use serde::Deserialize;
 
 use super::bins::Bins;
 use super::coding::{Coded, Coder, Coding, equal_values};
+use super::levels::{Levels, LevelsEntry};
 use super::value::{ListedValue, time_of};
 use crate::decimal::Decimal;
-use crate::domain::AttributeKind;
+use crate::domain::{AttributeKind, Hierarchy};
 use crate::error::{Error, Result};
 
 /// The keys of an attribute in a schema file.
@@ -21,6 +22,7 @@ pub(super) struct AttributeEntry {
     bins: Option<BinsEntry>,
     edges: Option<Vec<NumberEntry>>,
     other: Option<ValueEntry>,
+    pub levels: Option<LevelsEntry>,
 }
 
 /// The coding of an attribute.
@@ -29,6 +31,7 @@ pub(super) struct AttributeCoding {
     pub coding: Coding,
     /// The cell of values outside the attribute.
     pub other: Option<u32>,
+    pub hierarchy: Option<Hierarchy>,
 }
 
 /// A value in a schema file.
@@ -101,13 +104,20 @@ pub(super) fn coding(entry: &AttributeEntry, origin: &str) -> Result<AttributeCo
         let remedy = "make the list or the bins agree with `size`, or drop them";
         Err(Error::bad_input(what, expected, found, remedy))
     };
-    let coding = match (&entry.values, &entry.bins, &entry.edges) {
+    let levels = match &entry.levels {
+        Some(levels) => Some(levels.read(&entry.name, origin)?),
+        None => None,
+    };
+    let values: Option<Vec<ListedValue>> = match &entry.values {
+        Some(values) => match values.iter().map(ValueEntry::value).collect() {
+            Ok(values) => Some(values),
+            Err(found) => return refuse("values", FINITE_VALUES.into(), format!("`{found}`")),
+        },
+        None => levels.as_ref().and_then(Levels::values),
+    };
+    let coding = match (values, &entry.bins, &entry.edges) {
         (None, None, None) => Coding::Index,
         (Some(values), None, None) => {
-            let values: Vec<ListedValue> = match values.iter().map(ValueEntry::value).collect() {
-                Ok(values) => values,
-                Err(found) => return refuse("values", FINITE_VALUES.into(), format!("`{found}`")),
-            };
             let equal = equal_values(&values);
             let size = entry.size.unwrap_or(values.len());
             if values.len() != size || equal > 0 {
@@ -182,7 +192,11 @@ pub(super) fn coding(entry: &AttributeEntry, origin: &str) -> Result<AttributeCo
             }
         }
     };
-    Ok(AttributeCoding { size, coding, other })
+    let hierarchy = match levels {
+        Some(levels) => Some(levels.hierarchy(&coding, size, entry.kind)?),
+        None => None,
+    };
+    Ok(AttributeCoding { size, coding, other, hierarchy })
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 //! bins = { low = 0, high = 100, count = 100 }
 //! # Optional: values outside the attribute are treated as this value.
 //! other = 0
+//! # Optional, for a categorical attribute: levels = { region = ["N", "S"] }.
 //! ```
 
 mod attribute_codings;
@@ -16,6 +17,7 @@ mod bins;
 mod coding;
 mod entry;
 mod integer_table;
+mod levels;
 mod source;
 mod text_file;
 mod value;

@@ -5,6 +5,7 @@ use std::hash::{Hash, Hasher};
 
 use ndarray::Array2;
 
+use super::nodes::Nodes;
 use super::query_family::{QueryFamily, Rows};
 use super::{abs, affine, cdf, circular, identity, predicate, prefix, range, total};
 use crate::error::{Error, Result};
@@ -12,7 +13,7 @@ use crate::workload::count::QueryCount;
 use crate::workload::lanes::Lanes;
 use crate::workload::recurrence::Recurrence;
 
-/// A query family. Families with equal names are equal.
+/// A query family. Families with equal names are equal, if they are of the same hierarchy.
 #[derive(Clone, Copy)]
 pub struct Family(&'static dyn QueryFamily);
 
@@ -76,11 +77,28 @@ impl Family {
         self.0.needs_order()
     }
 
+    /// Returns [`QueryFamily::nodes`].
+    pub fn nodes(self) -> Option<&'static Nodes> {
+        self.0.nodes()
+    }
+
+    /// Returns a number that differs between hierarchies, and 0 without one.
+    pub fn key(self) -> usize {
+        self.nodes().map_or(0, |nodes| std::ptr::from_ref(nodes).addr())
+    }
+
     fn check(self, sizes: &[usize]) -> Result<()> {
-        if sizes.len() != self.arity() || sizes.contains(&0) {
+        let leaves = self.nodes().map(|nodes| nodes.hierarchy().leaves());
+        if sizes.len() != self.arity()
+            || sizes.contains(&0)
+            || leaves.is_some_and(|n| [n] != *sizes)
+        {
             return Err(Error::bad_input(
                 format!("family `{}`", self.name()),
-                format!("{} positive size(s)", self.arity()),
+                match leaves {
+                    Some(n) => format!("the size {n}, the leaves of its hierarchy"),
+                    None => format!("{} positive size(s)", self.arity()),
+                },
                 format!("{sizes:?}"),
                 "give one size per attribute, e.g. range:64 or affine:20x20",
             ));
@@ -147,7 +165,7 @@ impl Family {
 
 impl PartialEq for Family {
     fn eq(&self, other: &Self) -> bool {
-        self.name() == other.name()
+        (self.name(), self.key()) == (other.name(), other.key())
     }
 }
 
@@ -155,7 +173,7 @@ impl Eq for Family {}
 
 impl Hash for Family {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.name().hash(state);
+        (self.name(), self.key()).hash(state);
     }
 }
 

@@ -7,6 +7,7 @@ mod circular;
 mod entries;
 mod families;
 mod identity;
+mod nodes;
 mod predicate;
 mod prefix;
 mod query_family;
@@ -14,4 +15,5 @@ mod range;
 mod total;
 
 pub use families::Family;
+pub use nodes::{NodeName, Nodes};
 pub use query_family::{QueryFamily, Rows};
