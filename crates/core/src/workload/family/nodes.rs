@@ -48,7 +48,7 @@ impl Nodes {
     }
 
     /// Returns whether the root is a query. If the coarsest level has one node, it is the root.
-    fn has_root(&self) -> bool {
+    pub fn has_root(&self) -> bool {
         self.is_nested() && self.levels()[0].labels().len() > 1
     }
 
