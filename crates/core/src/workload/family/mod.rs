@@ -7,6 +7,7 @@ mod circular;
 mod entries;
 mod families;
 mod identity;
+mod nested;
 mod nodes;
 mod predicate;
 mod prefix;
