@@ -26,16 +26,21 @@ impl ValuesOutside {
                 Some(Coding::Index) => schema.attributes()[position].kind == AttributeKind::Numeric,
                 _ => false,
             };
-            let others = match schema.other(position) {
-                Some(cell) => counted_as(schema.coding(position), cell),
+            let place = |cell: Option<u32>| match cell {
+                Some(cell) => counted_as(schema, position, cell),
                 None => "the record is dropped".to_owned(),
             };
-            let handling = if rule == OutOfDomain::Clamp && has_range {
-                format!(
-                    "numbers out of range: in the nearest cell; missing and other values: {others}"
-                )
-            } else {
-                format!("missing and outside values: {others}")
+            let (missing, other) = (schema.missing(position), schema.other(position));
+            let (missing, other) = (place(missing.or(other)), place(other));
+            let is_clamped = rule == OutOfDomain::Clamp && has_range;
+            let of_numbers =
+                if is_clamped { "numbers out of range: in the nearest cell; " } else { "" };
+            let outside = if is_clamped { "other" } else { "outside" };
+            let handling = match missing == other {
+                true => format!("{of_numbers}missing and {outside} values: {other}"),
+                false => {
+                    format!("{of_numbers}missing values: {missing}; {outside} values: {other}")
+                }
             };
             ValuesOutside { attribute: schema.attributes()[position].name.clone(), handling }
         };
@@ -43,14 +48,15 @@ impl ValuesOutside {
     }
 }
 
-fn counted_as(coding: Option<&Coding>, cell: u32) -> String {
+fn counted_as(schema: &Schema, position: usize, cell: u32) -> String {
     let index = cell as usize;
-    match coding {
-        Some(Coding::Values(values)) if index < values.len() => {
+    match (schema.label(position, index), schema.coding(position)) {
+        (Some(label), _) => format!("counted as `{label}`"),
+        (None, Some(Coding::Values(values))) if index < values.len() => {
             format!("counted as `{}`", values[index])
         }
-        Some(Coding::Bins(bins)) if index < bins.count() => {
-            format!("counted in the bin {}", bins.interval_in_words(index, index))
+        (None, Some(Coding::Bins(bins))) => {
+            format!("counted in the bin {}", bins.in_words(index, index))
         }
         _ => format!("counted in cell {cell}"),
     }
@@ -80,6 +86,12 @@ mod tests {
         kind = "categorical"
         size = 3
         other = 2
+        [[attribute]]
+        name = "rent"
+        kind = "integer"
+        edges = [0, 10, 50]
+        missing = "unknown"
+        other = "invalid"
     "#;
 
     #[test]
@@ -93,9 +105,10 @@ mod tests {
             words(OutOfDomain::Drop),
             [
                 "age: missing and outside values: the record is dropped",
-                "income: missing and outside values: counted in the bin 10 to 50",
+                "income: missing and outside values: counted in the bin from 10 to 50",
                 "job: missing and outside values: counted as `baker`",
                 "code: missing and outside values: counted in cell 2",
+                "rent: missing values: counted as `unknown`; outside values: counted as `invalid`",
             ]
         );
         assert_eq!(
@@ -104,10 +117,15 @@ mod tests {
                 "age: numbers out of range: in the nearest cell; missing and other values: the \
                  record is dropped",
                 "income: numbers out of range: in the nearest cell; missing and other values: \
-                 counted in the bin 10 to 50",
+                 counted in the bin from 10 to 50",
             ]
         );
-        assert_eq!(words(OutOfDomain::Clamp)[2..], words(OutOfDomain::Other)[2..]);
+        assert_eq!(words(OutOfDomain::Clamp)[2..4], words(OutOfDomain::Other)[2..4]);
+        assert_eq!(
+            words(OutOfDomain::Clamp)[4],
+            "rent: numbers out of range: in the nearest cell; missing values: counted as \
+             `unknown`; other values: counted as `invalid`"
+        );
     }
 
     /// The check takes no records, so it cannot depend on them.

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::schema::{Coding, Schema};
-use crate::workload::{Family, GroupQueries, QueryGroup};
+use crate::workload::{Family, GroupQueries, NodeName, QueryGroup};
 
 /// Maximum number of values that are named; the others are counted.
 const MAX_NAMED: usize = 6;
@@ -51,7 +51,11 @@ impl QueryWords {
                             .map(|cell| cells_in_words(schema, position, cell, cell))
                             .collect());
                     }
-                    Ok(family.rows(&[size])?.map(|row| part(schema, position, &row)).collect())
+                    let rows = family.rows(&[size])?.map(|row| part(schema, position, &row));
+                    match family.nodes() {
+                        Some(nodes) => Ok(rows.zip(nodes.names()).map(of_node).collect()),
+                        None => Ok(rows.collect()),
+                    }
                 };
                 Ok(QueryWords {
                     axes: families.iter().zip(&positions).map(axis).collect::<Result<_>>()?,
@@ -101,6 +105,14 @@ fn part(schema: &Schema, position: usize, row: &[f64]) -> Part {
     Part {
         words: format!("{name} one of {}{rest}", named.join(", ")),
         bounds: format!("cells {cells}"),
+    }
+}
+
+/// Replaces the words of a node of a level by the names of the level and of the node.
+fn of_node((part, name): (Part, NodeName<'_>)) -> Part {
+    match name {
+        NodeName::Node(level, label) => Part { words: format!("{level} = {label}"), ..part },
+        NodeName::Total | NodeName::Leaf(_) => part,
     }
 }
 
@@ -154,7 +166,9 @@ mod tests {
              bins = { low = 10, high = 50, count = 4 }\n\
              [[attribute]]\nname = \"sex\"\nsize = 2\nkind = \"categorical\"\n\
              values = [\"f\", \"m\"]\n\
-             [[attribute]]\nname = \"code\"\nsize = 4\nkind = \"numeric\"\n",
+             [[attribute]]\nname = \"code\"\nsize = 4\nkind = \"numeric\"\n\
+             [[attribute]]\nname = \"town\"\nkind = \"categorical\"\nvalues = [\"x\", \"y\", \"z\"]\n\
+             levels = { county = [\"A\", \"B\", \"A\"] }\n",
             "S.toml",
         )
         .unwrap();
@@ -173,6 +187,11 @@ mod tests {
         assert_eq!(words(&[2], &[Family::RANGE], 5), both("code from 1 to 2", "1-2"));
         let circular: Vec<_> = (0..16).map(|k| words(&[2], &[Family::CIRCULAR], k)).collect();
         assert!(circular.contains(&both("code one of 0, 3", "cells 0 3")), "{circular:?}");
+        let nested = Family::nested(schema.attributes()[3].hierarchy.as_ref().unwrap());
+        let named: Vec<_> = (0..6).map(|k| words(&[3], &[nested], k)).collect();
+        let expected = [("any town", "0-2"), ("county = A", "cells 0 2"), ("county = B", "1-1")];
+        assert_eq!(named[..3], expected.map(|(words, cells)| both(words, cells)));
+        assert_eq!(named[3], both("town = x", "0-0"));
         let joint = std::sync::Arc::new(
             crate::workload::JointQueries::family(Family::AFFINE, &[4, 4]).unwrap(),
         );

@@ -109,8 +109,9 @@ pub fn solve(request: &Request, workload: &Workload) -> Result<Solved> {
 
 fn report(problem: &Problem<'_>, selection: &Selection, seconds: f64) -> Result<SolveReport> {
     let workload = problem.workload;
-    let linear = workload.recurrence().is_some() && selection.certificate.is_some();
-    let svd_bound = if linear && workload.cells() > MAX_SVD_CELLS {
+    let without_matrix = workload.recurrence().is_some() || workload.nodes().is_some();
+    let solved = without_matrix && selection.certificate.is_some();
+    let svd_bound = if solved && workload.cells() > MAX_SVD_CELLS {
         None
     } else {
         Some(problem.svd_bound(strategy::svd_bound(&workload.gram()?)?))

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::domain::AttributeKind;
-use crate::workload::{GroupQueries, GroupedWorkload, JointQueries};
+use crate::workload::{Family, GroupQueries, GroupedWorkload, JointQueries};
 
 /// The maximum number of classes of the fine partition.
 ///
@@ -103,7 +103,11 @@ fn refined(workload: &GroupedWorkload, all: bool) -> Vec<usize> {
             // The queries on the attribute at each axis: a family, or an axis of joint queries.
             let asked: Vec<Vec<u64>> = match group.queries() {
                 GroupQueries::Product(families) => {
-                    families.iter().map(|f| f.name().bytes().map(u64::from).collect()).collect()
+                    let asked = |f: &Family| {
+                        let hierarchy = std::iter::once(f.key() as u64);
+                        hierarchy.chain(f.name().bytes().map(u64::from)).collect()
+                    };
+                    families.iter().map(asked).collect()
                 }
                 GroupQueries::Joint(queries) => {
                     let index = known.iter().position(|k| Arc::ptr_eq(k, queries) || k == queries);
@@ -169,9 +173,10 @@ fn numbered<T: Ord>(items: &[T]) -> Vec<usize> {
 mod tests {
     use super::*;
 
+    use crate::domain::{Attribute, Hierarchy};
     use crate::schema::Schema;
     use crate::test_support::{all_ways, set};
-    use crate::workload::{Family, GroupFamily, QueryGroup};
+    use crate::workload::{GroupFamily, QueryGroup};
 
     #[test]
     fn attributes_in_the_same_role_share_a_class() {
@@ -179,6 +184,24 @@ mod tests {
         assert_eq!(Classes::of(&pairs(GroupFamily::Product(Family::PREFIX), 5, 6)).of, [0; 6]);
         let affine = Classes::of(&pairs(GroupFamily::Pairs(Family::AFFINE), 5, 6));
         assert_eq!((affine.of, affine.sizes, affine.joint), (vec![0; 6], vec![5], vec![true]));
+    }
+
+    #[test]
+    fn attributes_of_different_hierarchies_are_in_different_classes() {
+        let attribute = |name: &str, groups: &[usize]| {
+            let hierarchy = Hierarchy::groups(groups).unwrap();
+            Attribute::new(name, 4, AttributeKind::Categorical).with_hierarchy(hierarchy)
+        };
+        let schema = [("a", [2, 2]), ("b", [1, 3]), ("c", [2, 2])];
+        let schema = schema.map(|(name, groups)| attribute(name, &groups)).to_vec();
+        let schema = Schema::new(schema).unwrap();
+        let all_ways = |family: &GroupFamily| {
+            let workload = GroupedWorkload::all_ways(schema.clone(), family, &[1]);
+            Classes::of(&workload.unwrap()).of
+        };
+        assert_eq!(all_ways(&GroupFamily::Nodes(None)), [0, 1, 0]);
+        assert_eq!(all_ways(&GroupFamily::Nodes(Some("group".into()))), [0, 1, 0]);
+        assert_eq!(all_ways(&GroupFamily::Product(Family::IDENTITY)), [0; 3]);
     }
 
     /// A path of three pairs: its ends share a class, and so do its middle attributes.

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::domain::{Attribute, AttributeKind, Hierarchy};
+use crate::planner::{Anova, BoundWeights, GlobalBound};
 
 /// Plans for every family of [`Family::ALL`] against explicit matrices.
 ///
@@ -85,6 +87,77 @@ fn one_attribute_with_extra_cells_reaches_the_dense_optimum() {
             .map(|planner| variance(planner.as_ref(), &workload))
             .fold(f64::INFINITY, f64::min);
         assert_relative_eq!(reached, optimum, max_relative = 1e-4);
+    }
+}
+
+/// Returns attributes of equal size with three hierarchies, two of them equal, and one without.
+fn nested_schema() -> Schema {
+    let nested = |name: &str, groups: &[usize]| {
+        let hierarchy = Hierarchy::groups(groups).unwrap();
+        Attribute::new(name, 4, AttributeKind::Categorical).with_hierarchy(hierarchy)
+    };
+    Schema::new(vec![
+        nested("A", &[2, 2]),
+        nested("B", &[1, 3]),
+        nested("C", &[2, 2]),
+        Attribute::new("D", 3, AttributeKind::Numeric),
+    ])
+    .unwrap()
+}
+
+/// Plans of nested queries against explicit matrices. Attributes of equal size and kind with
+/// different hierarchies are in the same roles.
+#[test]
+fn nested_families_are_planned() {
+    let schema = nested_schema();
+    let groups = |family: GroupFamily, sets: &[&[usize]], weight| {
+        let sets: Vec<AttributeSet> = sets.iter().map(|positions| set(positions)).collect();
+        crate::workload::groups_of(&schema, &family, &sets, &[weight]).unwrap()
+    };
+    let nested = || GroupFamily::Nodes(None);
+    let level = GroupFamily::Nodes(Some("group".into()));
+    let alike = groups(nested(), &[&[0, 3], &[1, 3], &[2, 3]], 1.0);
+    let mut mixed = groups(nested(), &[&[0], &[1, 3]], 0.5);
+    mixed.extend(groups(level, &[&[0, 3], &[1], &[2, 3]], 2.0));
+    mixed.push({
+        let family = Family::nested(schema.attributes()[1].hierarchy.as_ref().unwrap());
+        let families = [Family::IDENTITY, family, Family::PREFIX];
+        QueryGroup::product(&schema, set(&[0, 1, 3]), &families, 1.0).unwrap()
+    });
+    for groups in [alike, mixed] {
+        let workload = GroupedWorkload::new(schema.clone(), groups).unwrap();
+        let bound = QuerySmasher::default().plan(&workload, cost(1.0)).unwrap();
+        let bound = bound.lower_bound().unwrap();
+        for planner in planners() {
+            let plan = planner.plan(&workload, cost(0.7)).unwrap();
+            check_against_matrices(&plan, &workload);
+            if planner.over_residual_subspaces() {
+                let variance = variance(planner.as_ref(), &workload);
+                assert!(variance >= bound * (1.0 - 1e-12), "{}", planner.name());
+            }
+        }
+        let best = GlobalBound::of(&workload, &BoundWeights::Optimised, None).unwrap();
+        let anova = variance(&Anova::default(), &workload);
+        assert!(best.total_variance <= anova * (1.0 + 1e-9));
+        assert!(best.total_variance >= 0.9 * anova, "{} {anova}", best.total_variance);
+    }
+}
+
+#[test]
+fn products_of_several_nested_families_are_refused() {
+    let schema = nested_schema();
+    let nested = |k: usize| {
+        let hierarchy: Option<&Hierarchy> = schema.attributes()[k].hierarchy.as_ref();
+        Family::nested(hierarchy.unwrap())
+    };
+    for (positions, families, part) in [
+        (&[0, 1][..], vec![nested(0), nested(1)], "at most one attribute"),
+        (&[0], vec![nested(1)], "another hierarchy"),
+        (&[3], vec![nested(1)], "without levels"),
+    ] {
+        let group = QueryGroup::product(&schema, set(positions), &families, 1.0);
+        let message = group.unwrap_err().to_string();
+        assert!(message.contains(part), "{message}");
     }
 }
 

@@ -9,7 +9,7 @@ mod planners;
 mod samples;
 
 use super::*;
-use crate::domain::{Attribute, AttributeKind, AttributeSet, coordinates};
+use crate::domain::{AttributeSet, coordinates};
 use crate::error::Result;
 use crate::privacy::PrivacyCost;
 use crate::schema::Schema;

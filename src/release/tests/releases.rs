@@ -12,9 +12,20 @@ pub(super) fn plan_of(
     budget: f64,
     unit: PrivacyUnit,
 ) -> (GroupedWorkload, IntegerPlan) {
-    let schema = schema(sizes);
+    plan_over(planner, &schema(sizes), workload, budget, unit)
+}
+
+/// Returns a plan on a schema, as [`plan_of`].
+pub(super) fn plan_over(
+    planner: &str,
+    schema: &Schema,
+    workload: &str,
+    budget: f64,
+    unit: PrivacyUnit,
+) -> (GroupedWorkload, IntegerPlan) {
+    let sizes = &schema.sizes();
     let workload =
-        GroupedWorkload::from_toml(&schema, workload, "W.toml", std::path::Path::new("")).unwrap();
+        GroupedWorkload::from_toml(schema, workload, "W.toml", std::path::Path::new("")).unwrap();
     let rho = rho(budget);
     let plan =
         crate::planner::by_name(planner).unwrap().plan(&workload, rho.privacy_cost()).unwrap();

@@ -99,6 +99,25 @@ fn estimates_are_unbiased_for_other_measures_and_joint_queries() {
     assert!(found.bias < 5.0 && found.spread < 5.0, "{} {}", found.bias, found.spread);
 }
 
+/// The same for the nodes of a hierarchy, alone and in a product.
+#[test]
+fn estimates_of_nodes_are_unbiased_and_standard_errors_exact() {
+    let schema = "[[attribute]]\nname = \"A1\"\nkind = \"categorical\"\nsize = 4\n\
+                  levels = { county = [1, 2, 1, 3], region = [\"N\", \"S\", \"N\", \"S\"] }\n\
+                  [[attribute]]\nname = \"A2\"\nkind = \"categorical\"\nsize = 2\n";
+    let schema = Schema::from_toml(schema, "S.toml").unwrap();
+    let workload = "[[queries]]\nfamily = \"nested\"\nattributes = [\"A1\"]\n\
+                    [[queries]]\nfamily = \"level(region)\"\nattributes = [\"A1\", \"A2\"]\n";
+    for planner in ["query-smasher", "anova"] {
+        let (workload, plan) = plan_over(planner, &schema, workload, 0.5, PrivacyUnit::default());
+        let records = records_of(workload.schema(), &rows(&[4, 2]));
+        let found =
+            over_releases(&workload, &records, 4_000, &|seed| released(&plan, &records, seed));
+        assert!(found.bias < 5.0 && found.spread < 5.0, "{} {}", found.bias, found.spread);
+        assert!(found.covered > 0.93, "{}", found.covered);
+    }
+}
+
 /// Adjusted answers are nonnegative integers, and consistent if one set of attributes contains all
 /// others.
 #[test]

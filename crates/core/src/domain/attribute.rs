@@ -1,5 +1,6 @@
 //! Attributes, and what holds for lists of them.
 
+use super::hierarchy::Hierarchy;
 use crate::error::{Error, Result};
 
 /// Whether an attribute's values are ordered.
@@ -25,6 +26,9 @@ pub struct Attribute {
     /// or range contains them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub extra: usize,
+    /// The levels above the values, for nested queries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hierarchy: Option<Hierarchy>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)]
@@ -35,7 +39,7 @@ fn is_zero(number: &usize) -> bool {
 impl Attribute {
     /// Creates an attribute without values outside its order.
     pub fn new(name: impl Into<String>, size: usize, kind: AttributeKind) -> Self {
-        Attribute { name: name.into(), size, kind, extra: 0 }
+        Attribute { name: name.into(), size, kind, extra: 0, hierarchy: None }
     }
 
     /// Adds `extra` values outside the order after the others.
@@ -44,6 +48,12 @@ impl Attribute {
         self.size += extra;
         self.extra += extra;
         self
+    }
+
+    /// Returns the attribute with levels above its values.
+    #[must_use]
+    pub fn with_hierarchy(self, hierarchy: Hierarchy) -> Self {
+        Attribute { hierarchy: Some(hierarchy), ..self }
     }
 }
 

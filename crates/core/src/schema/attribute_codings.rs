@@ -31,6 +31,18 @@ struct SchemaFile {
     attribute: Vec<Spanned<AttributeEntry>>,
 }
 
+impl SchemaFile {
+    fn of(text: &str, origin: &str) -> Result<Self> {
+        toml::from_str(text).map_err(|e| {
+            let expected = "a schema: [[attribute]] tables with name, kind = \"numeric\" | \
+                            \"integer\" | \"categorical\", one of values = […], bins = { low, \
+                            high, count }, edges = […] and size, and optional below, above, other, \
+                            missing and levels";
+            Error::toml(origin, text, expected, &e)
+        })
+    }
+}
+
 impl Schema {
     /// Creates a schema whose data are coded as cell numbers.
     ///
@@ -88,13 +100,7 @@ impl Schema {
     /// # Errors
     /// Invalid TOML, unknown keys, or an invalid attribute.
     pub fn from_toml(text: &str, origin: &str) -> Result<Self> {
-        let file: SchemaFile = toml::from_str(text).map_err(|e| {
-            let expected = "a schema: [[attribute]] tables with name, kind = \"numeric\" | \
-                            \"integer\" | \"categorical\", one of values = […], bins = { low, \
-                            high, count }, edges = […] and size, and optional below, above, other \
-                            and missing";
-            Error::toml(origin, text, expected, &e)
-        })?;
+        let file = SchemaFile::of(text, origin)?;
         let name = origin;
         let origin = Origin { name, text };
         entry::check_keys(&file.attribute, origin)?;
@@ -105,6 +111,26 @@ impl Schema {
             format!("{}, attribute {} `{}`", place.unwrap_or_default(), i + 1, attribute.name)
         };
         Self::with_codings(attributes, codings, what).map_err(|e| e.located(name))
+    }
+
+    /// Returns a schema's text with the content of the files of levels in place of their paths.
+    ///
+    /// # Errors
+    /// Invalid TOML, or a file that cannot be read.
+    pub(super) fn text_with_files(text: &str, origin: &str) -> Result<String> {
+        let file = SchemaFile::of(text, origin)?;
+        let mut contents = Vec::new();
+        for levels in file.attribute.iter().filter_map(|entry| entry.get_ref().levels.as_ref()) {
+            contents.extend(levels.content(origin)?);
+        }
+        let mut out = text.to_owned();
+        contents.sort_by_key(|(span, _)| std::cmp::Reverse(span.start));
+        for (span, content) in contents {
+            // JSON escapes all that TOML does, except for the character U+007F.
+            let quoted = serde_json::json!(content).to_string().replace('\u{7f}', "\\u007f");
+            out.replace_range(span, &quoted);
+        }
+        Ok(out)
     }
 
     /// Reads a schema file.

@@ -5,6 +5,7 @@ use toml::Spanned;
 
 use super::bins::Bins;
 use super::coding::{AttributeCoding, Coded, Coder, Coding};
+use super::levels::{Levels, LevelsEntry};
 use super::listed::equal_values;
 use super::value::{ListedValue, Value, time_of};
 use crate::decimal::Decimal;
@@ -27,6 +28,7 @@ pub(super) struct AttributeEntry {
     above: Option<Spanned<bool>>,
     other: Option<Spanned<ValueEntry>>,
     missing: Option<Spanned<ValueEntry>>,
+    pub levels: Option<LevelsEntry>,
 }
 
 /// The kind of an attribute in a schema file.
@@ -89,7 +91,8 @@ pub(super) fn check_keys(entries: &[Spanned<AttributeEntry>], origin: Origin<'_>
         let has_size = entry.size.is_some()
             || entry.values.is_some()
             || entry.bins.is_some()
-            || entry.edges.is_some();
+            || entry.edges.is_some()
+            || entry.levels.as_ref().is_some_and(LevelsEntry::has_values);
         let keys = [
             (entry.name.is_some(), "`name`"),
             (entry.kind.is_some(), "`kind`"),
@@ -213,7 +216,12 @@ pub(super) fn attribute(
     let name = entry.name.as_deref().unwrap_or_default();
     let kind = entry.kind.as_ref().map_or(KindEntry::Categorical, |kind| *kind.get_ref());
     let refusal = Refusal { origin, attribute: name };
-    let (coding, size) = coding(entry, kind, &refusal)?;
+    let levels = match &entry.levels {
+        Some(levels) => Some(levels.read(name, origin.name)?),
+        None => None,
+    };
+    let of_levels = levels.as_ref().and_then(Levels::values);
+    let (coding, size) = coding(entry, of_levels, kind, &refusal)?;
     if let Some((size, given)) = entry.size.as_ref().map(|given| (size, given))
         && size != *given.get_ref()
     {
@@ -228,20 +236,38 @@ pub(super) fn attribute(
     let mut attribute = Attribute::new(name, cells, kind.kind());
     // An empty attribute is refused by the caller.
     if size > 0 {
+        if let Some(levels) = levels {
+            attribute.hierarchy = Some(levels.hierarchy(&coding, &attribute)?);
+        }
         coding.other = cell(&entry.other, "other", &mut attribute, &mut coding, &refusal)?;
         coding.missing = cell(&entry.missing, "missing", &mut attribute, &mut coding, &refusal)?;
+        if let Some(hierarchy) = attribute.hierarchy.take() {
+            let hierarchy = coding.labels.iter().try_fold(hierarchy, |hierarchy, label| {
+                hierarchy.with_leaf(&label.to_string()).map_err(|e| e.located(origin.name))
+            })?;
+            attribute.hierarchy = Some(hierarchy);
+        }
     }
     Ok((attribute, coding))
 }
 
 /// Returns the coding of an entry, and its number of values, bins between edges, or cell numbers.
+///
+/// `of_levels` are the values of the file of levels.
 fn coding(
     entry: &AttributeEntry,
+    of_levels: Option<Vec<ListedValue>>,
     kind: KindEntry,
     refusal: &Refusal<'_>,
 ) -> Result<(Coding, usize)> {
     let coding = match (&entry.values, &entry.bins, &entry.edges) {
-        (None, None, None) => (Coding::Index, entry.size.as_ref().map_or(0, |s| *s.get_ref())),
+        (None, None, None) => match of_levels {
+            Some(values) => {
+                let size = values.len();
+                (Coding::Values(values), size)
+            }
+            None => (Coding::Index, entry.size.as_ref().map_or(0, |s| *s.get_ref())),
+        },
         (Some(key), None, None) => {
             let values: std::result::Result<Vec<ListedValue>, String> =
                 key.get_ref().iter().map(ValueEntry::value).collect();

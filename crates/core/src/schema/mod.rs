@@ -14,6 +14,7 @@
 //! # value of the attribute adds a cell outside the order, with this label.
 //! missing = "unknown"
 //! other = 0
+//! # Optional, for a categorical attribute: levels = { region = ["N", "S"] }.
 //! ```
 //!
 //! `size` counts the values, bins or cell numbers without the cells that `below`, `above`, `missing`
@@ -24,6 +25,7 @@ mod bins;
 mod coding;
 mod entry;
 mod integer_table;
+mod levels;
 mod listed;
 mod source;
 mod text_file;

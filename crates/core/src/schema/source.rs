@@ -14,7 +14,7 @@ pub enum SchemaSource {
 }
 
 impl SchemaSource {
-    /// Returns the schema and its text.
+    /// Returns the schema and its text, with the content of files of levels in place of their paths.
     ///
     /// # Errors
     /// As [`Schema::read`].
@@ -25,6 +25,8 @@ impl SchemaSource {
             }
             SchemaSource::Text(text) => (text.clone(), "schema".to_owned()),
         };
-        Ok((Schema::from_toml(&text, &origin)?, text))
+        let schema = Schema::from_toml(&text, &origin)?;
+        let text = Schema::text_with_files(&text, &origin)?;
+        Ok((schema, text))
     }
 }

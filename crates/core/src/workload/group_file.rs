@@ -2,7 +2,8 @@
 //!
 //! ```toml
 //! [[queries]]
-//! family = "prefix"            # a family of `Family::ALL`, random, hybrid or matrix
+//! family = "prefix"            # a family of `Family::ALL`, nested, level(NAME), random, hybrid or
+//!                              # matrix
 //! ways = [1, 2]                # all sets of 1 and of 2 attributes; or attributes = ["age", "pay"]
 //! weight = 2.0                 # optional; or weights = […], one per group
 //! query_weights = [1.0, 3.0]   # optional, one per query; for affine, abs, random and matrix
@@ -24,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::schema::{Schema, read_text};
 
 /// The names of group families other than [`Family::ALL`].
-const OTHER_FAMILIES: [&str; 3] = ["random", "hybrid", "matrix"];
+const OTHER_FAMILIES: [&str; 5] = ["nested", "level(NAME)", "random", "hybrid", "matrix"];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -193,6 +194,7 @@ impl Entry {
         }
         Ok(match self.family.as_str() {
             "hybrid" => GroupFamily::Hybrid,
+            "nested" => GroupFamily::Nodes(None),
             "random" => GroupFamily::Random {
                 seed: self.seed.unwrap_or(0),
                 probability: self.probability.unwrap_or(0.3),
@@ -212,6 +214,9 @@ impl Entry {
             name => match Family::named(name) {
                 Some(family) if family.arity() == 1 => GroupFamily::Product(family),
                 Some(family) => GroupFamily::Pairs(family),
+                None if level_of(name).is_some() => {
+                    GroupFamily::Nodes(level_of(name).map(str::to_owned))
+                }
                 None => {
                     let known: Vec<&str> = Family::ALL
                         .iter()
@@ -228,6 +233,11 @@ impl Entry {
             },
         })
     }
+}
+
+/// Returns NAME of `level(NAME)`.
+fn level_of(family: &str) -> Option<&str> {
+    Some(family.strip_prefix("level(")?.strip_suffix(')')?.trim())
 }
 
 /// Returns a group with one weight per query.
@@ -315,6 +325,44 @@ mod tests {
         std::fs::write(&path, "[[queries]]\nfamily = \"matrix\"\nfile = \"q.csv\"\nways = [1]\n")
             .unwrap();
         assert_eq!(GroupedWorkload::read(&schema(), &path).unwrap().count().to_string(), "8");
+    }
+
+    #[test]
+    fn nested_families_are_read_with_the_levels_of_the_schema() {
+        let text = "[[attribute]]\nname = \"area\"\nkind = \"categorical\"\nsize = 4\n\
+                    levels = { county = [1, 1, 2, 3], region = [\"N\", \"N\", \"S\", \"S\"] }\n\
+                    [[attribute]]\nname = \"sex\"\nkind = \"categorical\"\nsize = 2\n\
+                    [[attribute]]\nname = \"work\"\nkind = \"categorical\"\nsize = 3\n\
+                    levels = { sector = [1, 1, 2] }\n";
+        let schema = Schema::from_toml(text, "S.toml").unwrap();
+        let read = |body: &str| {
+            let body = format!("[[queries]]\n{body}\n");
+            GroupedWorkload::from_toml(&schema, &body, "W.toml", Path::new(""))
+                .map_err(|e| e.to_string())
+        };
+        for (body, count, family) in [
+            ("family = \"nested\"\nattributes = [\"sex\", \"area\"]", "20", "nested"),
+            ("family = \"nested\"\nways = [1]", "18", "nested"),
+            ("family = \"level(county)\"\nways = [2, 3]", "39", "level(county)"),
+            (
+                "family = \"level( sector )\"\nattributes = [\"work\", \"area\"]",
+                "8",
+                "level(sector)",
+            ),
+        ] {
+            let workload = read(body).unwrap();
+            assert_eq!(workload.count().to_string(), count, "{body}");
+            assert_eq!(workload.groups()[0].family(), family, "{body}");
+        }
+        for (body, part) in [
+            ("family = \"nested\"\nattributes = [\"sex\"]", "`area` with region, county"),
+            ("family = \"level(town)\"\nways = [1]", "`town`"),
+            ("family = \"nested\"\nways = [2]", "at most one attribute"),
+            ("family = \"level\"\nways = [2]", "level(NAME)"),
+        ] {
+            let message = read(body).unwrap_err();
+            assert!(message.contains(part), "{body}: {message}");
+        }
     }
 
     #[test]

@@ -18,6 +18,9 @@ use crate::schema::Schema;
 pub enum GroupFamily {
     /// Kronecker products of one family on single attributes; identity gives marginals.
     Product(Family),
+    /// All nodes of the levels of an attribute, or of one level, and identity on the other
+    /// attributes.
+    Nodes(Option<String>),
     /// Prefix queries on numeric attributes, identity on categorical ones.
     Hybrid,
     /// A family on pairs ([`Family::AFFINE`], [`Family::ABS`]), and prefix queries on single
@@ -41,6 +44,8 @@ impl GroupFamily {
     pub fn name(&self) -> &'static str {
         match self {
             GroupFamily::Product(family) | GroupFamily::Pairs(family) => family.name(),
+            GroupFamily::Nodes(None) => "nested",
+            GroupFamily::Nodes(Some(_)) => "level",
             GroupFamily::Hybrid => "hybrid",
             GroupFamily::Random { .. } => "random",
             GroupFamily::Matrix(_) => "matrix",
@@ -158,6 +163,9 @@ pub fn groups_of(
              lexicographically",
         ));
     }
+    if let GroupFamily::Nodes(level) = family {
+        check_levels(schema, level.as_deref(), sets)?;
+    }
     let mut shared: HashMap<Vec<usize>, Arc<JointQueries>> = HashMap::new();
     let mut numbers_drawn = 0;
     let mut groups = Vec::with_capacity(sets.len());
@@ -181,6 +189,14 @@ pub fn groups_of(
         groups.push(match family {
             GroupFamily::Product(f) => {
                 QueryGroup::product(schema, set, &vec![*f; set.len()], weight)?
+            }
+            GroupFamily::Nodes(level) => {
+                let of = |a: &&Attribute| nodes_of(a, level.as_deref());
+                let nodes: Vec<Option<Family>> = attributes.iter().map(of).collect();
+                let name = nodes.iter().flatten().next().map_or(family.name(), |f| f.name());
+                let families: Vec<Family> =
+                    nodes.iter().map(|f| f.unwrap_or(Family::IDENTITY)).collect();
+                QueryGroup::product(schema, set, &families, weight)?.named(name)
             }
             GroupFamily::Hybrid => {
                 let by_kind = |a: &&Attribute| match a.kind {
@@ -219,6 +235,44 @@ pub fn groups_of(
         });
     }
     Ok(groups)
+}
+
+/// Returns the nodes of an attribute's levels, or of the level of this name, if it has such.
+fn nodes_of(attribute: &Attribute, level: Option<&str>) -> Option<Family> {
+    let hierarchy = attribute.hierarchy.as_ref()?;
+    match level {
+        Some(name) => Family::level(hierarchy, name).ok(),
+        None => Some(Family::nested(hierarchy)),
+    }
+}
+
+/// Checks that a set has an attribute with levels, or with the level of this name.
+fn check_levels(schema: &Schema, level: Option<&str>, sets: &[AttributeSet]) -> Result<()> {
+    let attributes = schema.attributes();
+    let has = |p: usize| attributes.get(p).is_some_and(|a| nodes_of(a, level).is_some());
+    if sets.iter().any(|set| set.positions().any(has)) {
+        return Ok(());
+    }
+    let known = attributes.iter().filter_map(|a| Some((a, a.hierarchy.as_ref()?)));
+    let known: Vec<String> = known
+        .map(|(a, hierarchy)| {
+            let names: Vec<&str> = hierarchy.levels().iter().map(|level| level.name()).collect();
+            format!("`{}` with {}", a.name, names.join(", "))
+        })
+        .collect();
+    let found = match known.is_empty() {
+        true => "none in the schema".to_owned(),
+        false => format!("only {} in the schema", known.join(" and ")),
+    };
+    Err(Error::bad_input(
+        match level {
+            Some(name) => format!("queries on the level `{name}`"),
+            None => "nested queries".to_owned(),
+        },
+        "an attribute with the level, or with any levels for `nested`",
+        found,
+        "ask about the attribute with levels, or give it `levels` in the schema",
+    ))
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ mod union;
 mod workload_gram;
 
 pub use count::QueryCount;
-pub use family::{Family, QueryFamily, Rows};
+pub use family::{Family, NodeName, Nodes, QueryFamily, Rows};
 pub use gram::{Gram, GramFactor, MAX_DENSE_CELLS, MarginalGram, check_dense_size, sum_of_squares};
 pub use groups::{GroupFamily, GroupedWorkload, attribute_sets, groups_of};
 pub use joint::{JointQueries, RandomRows};

@@ -4,7 +4,8 @@
 //! `range-marginals:32x32`, `prefix-marginals(ways=1+2):8x8x8`,
 //! `identity-marginals(ways=all):8x8x4`, `random-marginals(count=20,seed=1):8x8x16x2`,
 //! `matrix(shape=4x2):W.npy`, `decay(rate=0.99):1024`, `momentum(rate=0.9):128`,
-//! `schedule(file=rates.csv)`, `schedule(file=rates.csv,momentum=0.9)`; and of these
+//! `schedule(file=rates.csv)`, `schedule(file=rates.csv,momentum=0.9)`, `nested:4x8` (the nodes of 4
+//! groups of 8 leaves), `nested:3+5+7` (of groups of 3, 5 and 7 leaves); and of these
 //! `residual(…)`, `normalised(…)`, `permuted(…; seed=3)` and `union(…; …)`.
 
 use std::path::Path;
@@ -14,6 +15,7 @@ use rand_chacha::ChaCha20Rng;
 
 use super::{Family, RangeSample, Training, Workload, format_shape};
 use crate::call::Call;
+use crate::domain::Hierarchy;
 use crate::error::{Error, Result};
 use crate::named_file::resolved;
 
@@ -22,7 +24,7 @@ const REMEDY: &str = "write e.g. range:1024, range:32x32, range:2^10, affine:20x
      permuted-range(seed=3):2048, range-sample(queries=1000,bias=10,seed=1):32x32, \
      identity-marginals(ways=2):8x8x8, matrix(shape=4x2):W.npy, residual(prefix:50), \
      normalised(range:64), union(range:64; cdf:64), decay(rate=0.99):1024, \
-     momentum(rate=0.9):128, schedule(file=rates.csv)";
+     momentum(rate=0.9):128, schedule(file=rates.csv), nested:4x8";
 
 impl Workload {
     /// Parses a workload string such as `range:1024`.
@@ -113,6 +115,7 @@ fn parse_plain(text: &str) -> Result<Workload> {
     };
     match call.name() {
         "matrix" => return parse_matrix(text, sizes, &call),
+        "nested" => return parse_nested(text, sizes, &call),
         "decay" | "momentum" => return parse_training(text, sizes, &call),
         "range-sample" => {
             call.allow(&["queries", "seed", "bias"])?;
@@ -162,7 +165,8 @@ fn parse_plain(text: &str) -> Result<Workload> {
     let family = Family::named(plain).ok_or_else(|| {
         let names = Family::ALL.iter().map(|family| family.name()).collect::<Vec<_>>().join(", ");
         let others = "permuted-…, …-marginals, random-marginals, range-sample, \
-                      two-step-range-sample, predicate-sample, matrix, decay, momentum, schedule";
+                      two-step-range-sample, predicate-sample, matrix, nested, decay, momentum, \
+                      schedule";
         refuse(text, format!("a family among {names}, {others}"), name)
     })?;
     if variant == Variant::Marginals {
@@ -255,6 +259,30 @@ const MAX_MARGINALS: usize = 1 << 20;
 /// Maximum number of steps of `decay` and `momentum`, whose rates are stored, of permuted cells, and
 /// of sampled ranges.
 const MAX_STORED: usize = 1 << 26;
+
+/// Parses `nested:4x8`, with the numbers of children from the root to the leaves, and
+/// `nested:3+5+7`, with the numbers of leaves of groups.
+fn parse_nested(text: &str, sizes: &str, call: &Call<'_>) -> Result<Workload> {
+    call.allow(&[])?;
+    let hierarchy = match sizes.contains('+') {
+        true => {
+            let groups: Option<Vec<usize>> =
+                sizes.split('+').map(|size| size.trim().parse().ok()).collect();
+            let groups = groups.ok_or_else(|| refuse(text, "numbers like 3+5+7", sizes))?;
+            Hierarchy::groups(&groups)?
+        }
+        false => {
+            let children = parse_shape(text, sizes)?;
+            let leaves = children.iter().try_fold(1usize, |n, &count| n.checked_mul(count));
+            check_stored(text, "leaves", leaves.unwrap_or(usize::MAX), MAX_STORED)?;
+            Hierarchy::balanced(&children)?
+        }
+    };
+    let mut workload =
+        Workload::product(&[(Family::nested(&hierarchy), &[hierarchy.leaves()][..])])?;
+    workload.name = text.to_owned();
+    Ok(workload)
+}
 
 /// Parses `decay(rate=0.99):1024` and `momentum(rate=0.9):128`.
 fn parse_training(text: &str, sizes: &str, call: &Call<'_>) -> Result<Workload> {

@@ -49,6 +49,7 @@ impl QueryGroup {
                 families.len().to_string(),
             ));
         }
+        check_nodes(schema, attributes, families, &chosen)?;
         let mut families = families.to_vec();
         for (position, family) in attributes.positions().zip(&mut families) {
             if family.arity() != 1 {
@@ -301,6 +302,33 @@ pub(super) fn checked(schema: &Schema, attributes: AttributeSet, weight: f64) ->
         return Err(refuse(&chosen, "a positive finite weight".into(), weight.to_string()));
     }
     Ok(chosen)
+}
+
+/// Checks that at most one family is that of a hierarchy, which is the attribute's.
+fn check_nodes(
+    schema: &Schema,
+    attributes: AttributeSet,
+    families: &[Family],
+    chosen: &str,
+) -> Result<()> {
+    let nested = attributes.positions().zip(families).filter_map(|(p, f)| Some((p, f.nodes()?)));
+    let nested: Vec<_> = nested.collect();
+    if nested.len() > 1 {
+        let expected = "nested queries on at most one attribute, the others with other families";
+        return Err(refuse(chosen, expected.into(), format!("{} attributes", nested.len())));
+    }
+    for (position, nodes) in nested {
+        let attribute = &schema.attributes()[position];
+        if attribute.hierarchy.as_ref() != Some(nodes.hierarchy()) {
+            let found = match attribute.hierarchy {
+                Some(_) => "another hierarchy",
+                None => "an attribute without levels",
+            };
+            let expected = format!("the hierarchy of attribute `{}`", attribute.name);
+            return Err(refuse(chosen, expected, found.into()));
+        }
+    }
+    Ok(())
 }
 
 /// Checks that an attribute is numeric, for a family that needs ordered values.

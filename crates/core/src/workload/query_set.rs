@@ -6,7 +6,7 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
 use super::count::QueryCount;
-use super::family::Family;
+use super::family::{Family, Nodes};
 use super::recurrence::Recurrence;
 use super::sample::RangeSample;
 use super::shape::format_shape;
@@ -258,6 +258,14 @@ impl Workload {
     /// Returns the families with their sizes, if the workload is a product of families.
     pub fn families(&self) -> Option<&[(Family, Vec<usize>)]> {
         if let Queries::Product(factors) = &self.queries { Some(factors) } else { None }
+    }
+
+    /// Returns the nodes of a hierarchy, if they are the queries.
+    pub fn nodes(&self) -> Option<&'static Nodes> {
+        match self.families()? {
+            [(family, _)] => family.nodes(),
+            _ => None,
+        }
     }
 
     /// Returns the common weight of the queries: 1, except for large AllPredicate workloads

@@ -88,15 +88,22 @@ impl Dual {
     /// # Errors
     /// The eigensolver fails.
     pub fn new(reduction: &Reduction) -> Result<Self> {
-        let mut blocks = Vec::with_capacity(reduction.blocks.len());
-        let largest = reduction.blocks.iter().flat_map(|b| b.diag().to_vec()).fold(0.0, f64::max);
-        for (index, (block, character)) in
-            reduction.blocks.iter().zip(&reduction.orbits.characters).enumerate()
-        {
-            let orbits = character.orbits.clone();
+        let columns = reduction.orbits.characters.iter().map(|c| c.orbits.clone());
+        let blocks = columns.zip(reduction.blocks.iter().cloned()).collect();
+        Self::of_blocks(reduction.orbits.sizes.clone(), blocks)
+    }
+
+    /// Prepares the roots of blocks, each with the orbits of its columns. O(Σ block³).
+    ///
+    /// # Errors
+    /// The eigensolver fails.
+    pub fn of_blocks(orbit_sizes: Vec<f64>, parts: Vec<(Vec<usize>, Array2<f64>)>) -> Result<Self> {
+        let mut blocks = Vec::with_capacity(parts.len());
+        let largest = parts.iter().flat_map(|(_, b)| b.diag().to_vec()).fold(0.0, f64::max);
+        for (index, (orbits, block)) in parts.into_iter().enumerate() {
             if let Some(factor) = linalg::full_rank_cholesky(block.view())? {
                 let root = factor.t().as_standard_layout().into_owned();
-                blocks.push(DualBlock { index, orbits, full_rank: Some(block.clone()), root });
+                blocks.push(DualBlock { index, orbits, full_rank: Some(block), root });
                 continue;
             }
             let cut = |values: &Array1<f64>| {
@@ -107,7 +114,7 @@ impl Dual {
                 blocks.push(DualBlock { index, orbits, full_rank: None, root: range.root() });
             }
         }
-        Ok(Dual { orbit_sizes: reduction.orbits.sizes.clone(), blocks })
+        Ok(Dual { orbit_sizes, blocks })
     }
 
     /// Prepares a workload given by its rows, whose roots are known.

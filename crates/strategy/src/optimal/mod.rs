@@ -12,8 +12,8 @@
 //! Every iterate has a lower bound and a strategy. The gap between the bounds does not depend on
 //! how μ was found. An accelerated multiplicative fixed point finds μ; an interior-point method
 //! takes over if the rank is low. Kronecker products are solved factor by factor (the product of
-//! optima is optimal), identical cells are merged, and symmetries of the workload split the
-//! eigenproblems.
+//! optima is optimal), identical cells are merged, leaves of a hierarchy get one weight per type, and
+//! symmetries of the workload split the eigenproblems.
 //!
 //! *Requirements*: a Gram matrix whose dense factors fit into memory. *Cost*: O(cells³) per
 //! iteration and O(cells²) memory for the largest factor. *Reference*: S1, Thm 3.3, and S3,
@@ -32,6 +32,7 @@ mod identical_cells;
 mod interior_point;
 mod joint_interior_point;
 mod low_rank;
+mod nested;
 mod newton;
 mod options;
 mod proof;

@@ -8,7 +8,7 @@ use super::options::Optimal;
 use super::proof::{Proof, ProofWeights, ProvedBounds, normalised, refused};
 use super::rows::{RowSelection, rows_selected};
 use super::weighting::Weighting;
-use super::{tridiagonal, weighted};
+use super::{nested, tridiagonal, weighted};
 use crate::error::Result;
 use crate::workload::Gram;
 use crate::{Participation, Problem, Selection};
@@ -74,6 +74,9 @@ impl Proof {
     pub fn bounds(&self, problem: &Problem<'_>) -> Result<ProvedBounds> {
         problem.check()?;
         if let Some(bounds) = tridiagonal::bounds(problem, self)? {
+            return Ok(bounds);
+        }
+        if let Some(bounds) = nested::bounds(problem, self)? {
             return Ok(bounds);
         }
         if problem.is_default() {

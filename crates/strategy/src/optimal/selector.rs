@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{DualWeights, Optimal, OptimalOptions, banded, tridiagonal, weighted};
+use super::{DualWeights, Optimal, OptimalOptions, banded, nested, tridiagonal, weighted};
 use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::workload::{Family, Gram, Workload};
@@ -55,6 +55,9 @@ impl StrategySelector for Optimal {
                 true => DualWeights::Cells(vec![Arc::new(steps)]),
                 false => DualWeights::Diagonal { queries, steps },
             };
+            return Ok((selection, Some(dual)));
+        }
+        if let Some((selection, dual)) = nested::solve(problem, self)? {
             return Ok((selection, Some(dual)));
         }
         if weighted::is_multiplicative(problem)

@@ -5,6 +5,7 @@ use std::hash::{Hash, Hasher};
 
 use ndarray::Array2;
 
+use super::nodes::Nodes;
 use super::query_family::{QueryFamily, Rows};
 use super::{abs, affine, cdf, circular, extra_cells, identity, predicate, prefix, range, total};
 use crate::error::{Error, Result};
@@ -13,7 +14,7 @@ use crate::workload::lanes::Lanes;
 use crate::workload::recurrence::Recurrence;
 
 /// A query family, on attributes with some last cells outside their order. Families with equal
-/// names and as many of these cells are equal.
+/// names, as many of these cells and the same hierarchy are equal.
 #[derive(Clone, Copy)]
 pub struct Family {
     family: &'static dyn QueryFamily,
@@ -92,12 +93,30 @@ impl Family {
         self.family.needs_order()
     }
 
+    /// Returns [`QueryFamily::nodes`].
+    pub fn nodes(self) -> Option<&'static Nodes> {
+        self.family.nodes()
+    }
+
+    /// Returns a number that differs between hierarchies, and 0 without one.
+    pub fn key(self) -> usize {
+        self.nodes().map_or(0, |nodes| std::ptr::from_ref(nodes).addr())
+    }
+
     fn check(self, sizes: &[usize]) -> Result<()> {
+        let leaves = self.nodes().map(|nodes| nodes.hierarchy().leaves());
         let has_cells = sizes.iter().all(|&size| size > self.extra);
-        if sizes.len() != self.arity() || !has_cells || (self.extra > 0 && self.arity() > 1) {
+        if sizes.len() != self.arity()
+            || !has_cells
+            || (self.extra > 0 && self.arity() > 1)
+            || leaves.is_some_and(|n| [n] != *sizes)
+        {
             return Err(Error::bad_input(
                 format!("family `{}`", self.name()),
-                format!("{} size(s) above {}", self.arity(), self.extra),
+                match leaves {
+                    Some(n) => format!("the size {n}, the leaves of its hierarchy"),
+                    None => format!("{} size(s) above {}", self.arity(), self.extra),
+                },
                 format!("{sizes:?}"),
                 "give one size per attribute, e.g. range:64 or affine:20x20",
             ));
@@ -182,7 +201,7 @@ impl Family {
 
 impl PartialEq for Family {
     fn eq(&self, other: &Self) -> bool {
-        (self.name(), self.extra) == (other.name(), other.extra)
+        (self.name(), self.extra, self.key()) == (other.name(), other.extra, other.key())
     }
 }
 
@@ -190,7 +209,7 @@ impl Eq for Family {}
 
 impl Hash for Family {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (self.name(), self.extra).hash(state);
+        (self.name(), self.extra, self.key()).hash(state);
     }
 }
 

@@ -8,6 +8,8 @@ mod entries;
 mod extra_cells;
 mod families;
 mod identity;
+mod nested;
+mod nodes;
 mod predicate;
 mod prefix;
 mod query_family;
@@ -15,4 +17,5 @@ mod range;
 mod total;
 
 pub use families::Family;
+pub use nodes::{NodeName, Nodes};
 pub use query_family::{QueryFamily, Rows};

@@ -4,6 +4,7 @@ use std::fmt;
 
 use ndarray::Array2;
 
+use super::nodes::Nodes;
 use crate::error::Result;
 use crate::workload::count::QueryCount;
 use crate::workload::gram::of_unit_rows;
@@ -33,6 +34,11 @@ pub trait QueryFamily: fmt::Debug + Send + Sync {
     /// Returns whether the queries need an attribute with ordered values.
     fn needs_order(&self) -> bool {
         true
+    }
+
+    /// Returns the nodes of a hierarchy that are the queries; by default none.
+    fn nodes(&self) -> Option<&Nodes> {
+        None
     }
 
     /// Returns the number of queries.
