@@ -3,6 +3,7 @@
 //! Functions return the report of the command of the same name as JSON, so that Python and the
 //! command line have the same numbers, and objects for what the command writes to files.
 
+mod engine;
 mod errors;
 mod records;
 mod solve;
@@ -22,6 +23,8 @@ fn _matmech(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<solve::Matrices>()?;
     module.add_class::<stream::PyCoefficients>()?;
     module.add_class::<stream::Noise>()?;
+    module.add_class::<engine::SqlTable>()?;
+    module.add_function(wrap_pyfunction!(engine::quoted_table, module)?)?;
     module.add_function(wrap_pyfunction!(workload::restored_workload, module)?)?;
     module.add_function(wrap_pyfunction!(stream::restored_coefficients, module)?)?;
     module.add_function(wrap_pyfunction!(solve::solve, module)?)?;

@@ -11,12 +11,15 @@
 //! | `out_of_domain`, `person_limit` | rules for values outside the schema and records per person |
 //! | `public_records` | records that may be seen |
 //! | `private_records` | records of releases: no message or failure may depend on them |
+//! | `counted_marginals`, `marginal_files` | marginals that an engine counted |
 //! | `check` | how a release would handle a table, for those who may see it |
 //! | `write_csv` | records to CSV files |
 
 mod check;
 mod column;
 mod contingency;
+mod counted_marginals;
+mod marginal_files;
 mod open_table;
 mod out_of_domain;
 mod person_limit;
@@ -31,6 +34,8 @@ mod write_csv;
 pub use check::{AttributeCheck, DataCheck, InvalidValue, check};
 pub use column::Column;
 pub use contingency::{MarginalCounter, counting_bytes};
+pub use counted_marginals::{CountedMarginals, CountedRows, MarginalEngine};
+pub use marginal_files::read_marginals;
 pub use open_table::OpenTable;
 pub use out_of_domain::OutOfDomain;
 pub use person_limit::PersonLimit;

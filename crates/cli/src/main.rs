@@ -17,6 +17,7 @@ mod record_rule;
 mod release;
 mod simulate;
 mod solve;
+mod sql;
 mod stream;
 mod target;
 
@@ -69,6 +70,12 @@ enum Command {
     /// the first lines with a value outside the schema are quoted: only for people who may see the
     /// data. No budget is spent.
     CheckData(check_data::CheckDataCommand),
+    /// Print SQL that counts the marginals of a workload where the table is; reads no data.
+    ///
+    /// The output creates a view with a column of cell numbers per attribute, and has a statement
+    /// per marginal. Save each result as a CSV or Parquet file in one folder for `release --counts`.
+    /// The results are exact counts: keep them as the table itself.
+    Sql(sql::SqlCommand),
     /// Create the privacy ledger of a table, or show its balance.
     Ledger(ledger::LedgerCommand),
     /// NOT PRIVATE: run a mechanism on data that you may see and print its true errors.
@@ -108,6 +115,7 @@ fn main() -> std::process::ExitCode {
         Command::Release(release) => release.run(),
         Command::Answer(answer) => answer.run(),
         Command::CheckData(check) => check.run(),
+        Command::Sql(sql) => sql.run(),
         Command::Ledger(ledger) => ledger.run(),
         Command::Simulate(simulate) => simulate.run(),
         Command::Completions(completions) => completions.run(Arguments::command()),
