@@ -42,7 +42,10 @@ impl SqlType {
     pub fn of_attribute(schema: &Schema, position: usize) -> Self {
         let Some(Coding::Values(values)) = schema.coding(position) else { return SqlType::Double };
         let all = |is: fn(&ListedValue) -> bool| values.iter().all(is);
-        let is_integer = |value: &ListedValue| matches!(value, ListedValue::Number(number) if number.is_integer());
+        let is_integer = |value: &ListedValue| match value {
+            ListedValue::Number(number) => number.is_integer(),
+            _ => false,
+        };
         match () {
             () if all(is_integer) => SqlType::Integer,
             () if all(|value| matches!(value, ListedValue::Number(_))) => SqlType::Double,
