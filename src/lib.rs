@@ -63,6 +63,7 @@
 
 pub mod access;
 pub mod data;
+pub mod engine;
 pub mod estimation;
 pub mod mechanism;
 pub mod planner;

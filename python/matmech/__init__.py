@@ -8,6 +8,7 @@ Names, options and fields are those of the command ``matmech``.
 True
 """
 
+from ._engines import Table
 from ._errors import (
     BadInput,
     BudgetExhausted,

@@ -15,6 +15,7 @@ from typing import Any, Mapping, Sequence
 import numpy as np
 
 from . import _matmech
+from ._engines import Table
 from ._errors import BadInput, create
 
 #: A type and the values: an array, or a list; for times also the nanoseconds of a unit.
@@ -34,6 +35,8 @@ def records(data: Any, schema: tuple[str, bool], person: str | None = None) -> R
     """
     if isinstance(data, (str, os.PathLike)):
         return os.fspath(data)
+    if isinstance(data, Table):
+        return data._native()
     wanted = _matmech.column_names(schema, person)
     if hasattr(data, "__arrow_c_stream__") and not _is_from(data, "pandas"):
         return _matmech.read_stream(_selected(data, wanted), wanted)

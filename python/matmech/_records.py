@@ -246,7 +246,8 @@ def release(
 
     ``data`` is the path of a CSV or Parquet file; a table with an Arrow stream, such as one of polars,
     pyarrow or DuckDB, whose values are not copied; a data frame of pandas; or a mapping from
-    attributes to columns: lists, or arrays of NumPy, pandas, polars or Arrow. ``rho="rest"`` spends what is left in the
+    attributes to columns: lists, or arrays of NumPy, pandas, polars or Arrow; or a :class:`Table`,
+    whose marginals an engine counts. ``rho="rest"`` spends what is left in the
     ledger. The folder ``out``, which must not exist, gets the files of the command. Noise is from the
     operating system. Ctrl-C before the ledger is charged spends nothing; after it, the release is
     finished first; an exception of ``progress`` does the same. A dry run reads, charges and writes

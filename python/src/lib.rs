@@ -4,6 +4,7 @@
 //! command line have the same numbers, and objects for what the command writes to files.
 
 mod draft;
+mod engine;
 mod errors;
 mod records;
 mod solve;
@@ -23,6 +24,8 @@ fn _matmech(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<solve::Matrices>()?;
     module.add_class::<stream::PyCoefficients>()?;
     module.add_class::<stream::Noise>()?;
+    module.add_class::<engine::SqlTable>()?;
+    module.add_function(wrap_pyfunction!(engine::quoted_table, module)?)?;
     module.add_function(wrap_pyfunction!(workload::restored_workload, module)?)?;
     module.add_function(wrap_pyfunction!(stream::restored_coefficients, module)?)?;
     module.add_function(wrap_pyfunction!(solve::solve, module)?)?;

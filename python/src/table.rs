@@ -18,6 +18,7 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyT
 use pyo3_arrow::PyRecordBatchReader;
 use pyo3_arrow::error::PyArrowResult;
 
+use crate::engine::SqlTable;
 use crate::errors;
 
 /// Name, type, values and the nanoseconds of a unit of time.
@@ -29,6 +30,7 @@ pub(crate) type Records<'py> = Option<Source<'py>>;
 /// Records: an Arrow stream, the path of a file, or columns.
 #[derive(FromPyObject)]
 pub(crate) enum Source<'py> {
+    Engine(Bound<'py, SqlTable>),
     Stream(Bound<'py, ArrowRecords>),
     Path(std::path::PathBuf),
     Columns(Vec<Column<'py>>),
@@ -45,6 +47,7 @@ pub(crate) fn data_of(py: Python<'_>, records: Records<'_>) -> PyResult<Option<D
 fn converted(py: Python<'_>, records: Records<'_>) -> PyResult<Option<Data>> {
     let data = match records {
         None => return Ok(None),
+        Some(Source::Engine(table)) => table.get().data(py),
         Some(Source::Path(path)) => Data::File(path),
         Some(Source::Stream(records)) => Data::Memory(records.get().0.clone()),
         Some(Source::Columns(columns)) => {

@@ -7,10 +7,11 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use matmech::data::CountedRows;
 use matmech::progress::{Iteration, observed};
 use matmech_app::steps::Steps;
 use pyo3::prelude::*;
@@ -47,12 +48,42 @@ struct Step {
 enum Message<T> {
     Iteration(Iteration),
     Step(Step),
+    /// A statement for a callable, which may belong to the calling thread.
+    Query(Query),
     Finished(Result<matmech::Result<T>, String>),
 }
+
+/// A statement, what runs it, and where its rows go; none if it failed.
+pub(crate) struct Query {
+    pub(crate) rows: Py<PyAny>,
+    pub(crate) statement: String,
+    pub(crate) reply: Sender<Option<CountedRows>>,
+}
+
+/// What passes a query on to the calling thread.
+type Ask = Box<dyn Fn(Query)>;
 
 thread_local! {
     /// Source line of the last panic of a thread.
     static LAST_PANIC: Cell<Option<String>> = const { Cell::new(None) };
+    /// Passes queries of the working thread of a release on.
+    static ASK: Cell<Option<Ask>> = const { Cell::new(None) };
+}
+
+/// Passes a query on to the calling thread of the release that runs on this thread.
+pub(crate) fn ask(query: Query) {
+    ASK.with(|ask| {
+        let passed = ask.take();
+        if let Some(passed) = &passed {
+            passed(query);
+        }
+        ask.set(passed);
+    });
+}
+
+/// Runs a statement. What an exception says may have a value of a record.
+fn answer(py: Python<'_>, query: &Query) -> Option<CountedRows> {
+    query.rows.call1(py, (&query.statement,)).ok()?.extract(py).ok()
 }
 
 /// Installs a panic hook that prints nothing, where the default one prints the text to stderr.
@@ -130,7 +161,7 @@ pub(crate) fn run<T: Send + 'static>(
                     break error;
                 }
             }
-            Ok(Message::Step(_)) | Err(RecvTimeoutError::Timeout) => {}
+            Ok(Message::Step(_) | Message::Query(_)) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
                 return finished(py, Err("the working thread ended".to_owned()), None);
             }
@@ -151,7 +182,7 @@ pub(crate) fn run<T: Send + 'static>(
             Ok(Message::Finished(Ok(Ok(value)))) => {
                 return finished(py, Ok(Ok(value)), Some(interrupt));
             }
-            Ok(Message::Iteration(_) | Message::Step(_)) => {}
+            Ok(Message::Iteration(_) | Message::Step(_) | Message::Query(_)) => {}
             _ => break,
         }
     }
@@ -230,9 +261,12 @@ pub(crate) fn run_release<T: Send + 'static>(
         send: progress.is_some().then(|| Box::new(send) as Box<dyn Fn(Step) + Send + Sync>),
     });
     let inner = gate.clone();
+    let queries = sender.clone();
     let thread = std::thread::Builder::new().name("matmech".into()).stack_size(STACK);
     thread.spawn(move || {
+        ASK.set(Some(Box::new(move |query| drop(queries.send(Message::Query(query))))));
         let result = caught(|| work(&*inner)).map_err(|_| RELEASE.to_owned());
+        ASK.set(None);
         let _ = sender.send(Message::Finished(result));
     })?;
     let mut interrupt = None;
@@ -243,6 +277,11 @@ pub(crate) fn run_release<T: Send + 'static>(
             Ok(Message::Finished(result)) => return finished(py, result, interrupt),
             Ok(Message::Step(step)) if interrupt.is_none() => {
                 progress.as_ref().and_then(|f| report_step(py, f, &step).err())
+            }
+            Ok(Message::Query(query)) => {
+                // Nobody waits after a panic.
+                let _ = query.reply.send(answer(py, &query));
+                None
             }
             Ok(Message::Iteration(_) | Message::Step(_)) | Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => {

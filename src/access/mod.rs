@@ -17,6 +17,7 @@
 //!   sum of all costs never exceeds the total.
 
 mod candidates;
+mod count_source;
 mod counts;
 mod distance;
 mod interval;
@@ -28,6 +29,7 @@ mod release_table;
 mod selection;
 
 pub use candidates::{Candidate, Candidates};
+pub use count_source::CountSource;
 pub use distance::DistanceQuestion;
 pub use paid_access::PaidAccess;
 pub use private_table::PrivateTable;

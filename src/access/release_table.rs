@@ -2,9 +2,9 @@
 
 use std::fmt;
 
+use super::count_source::CountSource;
 use super::distance::DistanceQuestion;
 use crate::access::ReleaseNoise;
-use crate::data::Records;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::privacy::{ExactRho, PrivacyUnit, RationalDeviation, Rho};
@@ -50,7 +50,7 @@ impl IntegerQuestion<'_> {
 /// The table is opened with a ρ that is recorded as spent. Questions are paid from it before a
 /// record is counted; unpaid questions are not answered.
 pub struct ReleaseTable<'a> {
-    records: &'a Records,
+    records: &'a dyn CountSource,
     unit: PrivacyUnit,
     total: ExactRho,
     spent: ExactRho,
@@ -69,7 +69,12 @@ impl fmt::Debug for ReleaseTable<'_> {
 
 impl<'a> ReleaseTable<'a> {
     /// Opens records for a total of ρ-zCDP for the given unit.
-    pub fn open(records: &'a Records, total: Rho, unit: PrivacyUnit, noise: ReleaseNoise) -> Self {
+    pub fn open(
+        records: &'a dyn CountSource,
+        total: Rho,
+        unit: PrivacyUnit,
+        noise: ReleaseNoise,
+    ) -> Self {
         let (total, spent) = (ExactRho::of_rounded_down(total), ExactRho::zero());
         ReleaseTable { records, unit, total, spent, noise }
     }
@@ -103,7 +108,7 @@ impl<'a> ReleaseTable<'a> {
         let sets: Vec<AttributeSet> = questions.iter().map(|q| q.attributes).collect();
         let mut remaining = questions.iter();
         let mut answers = Vec::with_capacity(questions.len());
-        self.records.count_each(&sets, |counts| {
+        self.records.count_each(&sets, &mut |counts| {
             if let Some(question) = remaining.next() {
                 // Counts of at most 2³² − 1 records are integers, exact as doubles.
                 let counts: Vec<u32> = counts.iter().map(|count| *count as u32).collect();
@@ -128,7 +133,7 @@ impl<'a> ReleaseTable<'a> {
         let sets: Vec<AttributeSet> = question.marginals.iter().map(|(set, _)| *set).collect();
         let mut targets = question.marginals.iter().map(|(_, targets)| targets);
         let mut distances = Vec::with_capacity(question.marginals.len());
-        self.records.count_each(&sets, |counts| {
+        self.records.count_each(&sets, &mut |counts| {
             distances.extend(targets.next().map(|targets| question.distance(counts, targets)));
             Ok(())
         })?;
@@ -179,7 +184,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::data::Column;
+    use crate::data::{Column, Records};
 
     use crate::strategy::IntegerFactor;
     use crate::test_support::{rho, schema};

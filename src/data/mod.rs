@@ -12,6 +12,7 @@
 //! | `values_outside` | what happens to values outside the schema, in words |
 //! | `public_records` | records that may be seen |
 //! | `private_records` | records of releases: no message or failure may depend on them |
+//! | `counted_marginals`, `marginal_files` | marginals that an engine counted |
 //! | `check` | how a release would handle a table, for those who may see it |
 //! | `draft` | schemas drafted from tables, for those who may see them |
 //! | `write_csv` | records to CSV files |
@@ -19,7 +20,9 @@
 mod check;
 mod column;
 mod contingency;
+mod counted_marginals;
 mod draft;
+mod marginal_files;
 mod open_table;
 mod out_of_domain;
 mod person_limit;
@@ -35,7 +38,9 @@ mod write_csv;
 pub use check::{AttributeCheck, DataCheck, InvalidValue, check};
 pub use column::Column;
 pub use contingency::{MarginalCounter, counting_bytes};
+pub use counted_marginals::{CountedMarginals, CountedRows, MarginalEngine};
 pub use draft::{draft_schema, noisy_bins};
+pub use marginal_files::read_marginals;
 pub use open_table::OpenTable;
 pub use out_of_domain::OutOfDomain;
 pub use person_limit::PersonLimit;

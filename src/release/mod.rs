@@ -18,6 +18,7 @@
 //! | `run` | records to noisy integers, through [`ReleaseTable`](crate::access::ReleaseTable) |
 //! | `measurements` | files of the noisy integers |
 //! | `estimates`, `answers` | unbiased answers with exact standard errors, and their table |
+//! | `release_data` | what a release reads: records, or counts of an engine |
 //! | `query_words` | descriptions of queries |
 //! | `reach` | lengths of confidence intervals |
 //! | `staged` | adaptive releases with a certificate of the error |
@@ -37,6 +38,7 @@ mod measurements;
 mod query_words;
 mod reach;
 pub mod records;
+mod release_data;
 pub mod report;
 mod rounding;
 mod run;
@@ -48,6 +50,7 @@ pub use integer_plan::{IntegerMeasurement, IntegerPlan};
 pub use ledger::{Balance, Ledger, LockWait, Reservation};
 pub use measurements::{Header, Inputs, Measurements, Sources};
 pub use reach::Reach;
+pub use release_data::ReleaseData;
 pub use rounding::Precision;
 pub use run::run;
 pub use statement::{

@@ -3,10 +3,9 @@
 use super::integer_plan::{IntegerMeasurement, IntegerPlan};
 use super::ledger::Reservation;
 use super::measurements::{Header, Measurements, Sources};
+use super::release_data::ReleaseData;
 use super::statement::Statement;
-use crate::access::ReleaseNoise;
-use crate::access::{IntegerQuestion, ReleaseTable};
-use crate::data::{OpenTable, OutOfDomain, Records};
+use crate::access::{CountSource, IntegerQuestion, ReleaseNoise, ReleaseTable};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::privacy::{ExactRho, PrivacyUnit};
@@ -20,8 +19,7 @@ pub fn run(
     plan: &IntegerPlan,
     statement: Statement,
     sources: Sources<'_>,
-    data: OpenTable,
-    rule: OutOfDomain,
+    data: ReleaseData,
     reservation: &Reservation,
 ) -> Result<Measurements> {
     check_plan(plan, reservation)?;
@@ -30,8 +28,8 @@ pub fn run(
         .measurements()
         .iter()
         .fold(AttributeSet::EMPTY, |all, measurement| all.union(measurement.attributes));
-    let records = data.read_private(plan.plan().schema(), rule, measured)?;
-    measure(plan, statement, sources, &records, reservation, ReleaseNoise::new())
+    let records = data.read(plan.plan().schema(), measured)?;
+    measure(plan, statement, sources, records.as_ref(), reservation, ReleaseNoise::new())
 }
 
 fn check_plan(plan: &IntegerPlan, reservation: &Reservation) -> Result<()> {
@@ -52,8 +50,8 @@ pub(super) fn check(cost: &ExactRho, unit: PrivacyUnit, reservation: &Reservatio
 }
 
 /// Refuses a table whose persons are not those of the reservation.
-pub(super) fn check_persons(data: &OpenTable, reservation: &Reservation) -> Result<()> {
-    let persons = data.person().map(|limit| limit.column.as_str());
+pub(super) fn check_persons(data: &ReleaseData, reservation: &Reservation) -> Result<()> {
+    let persons = data.person();
     if persons == reservation.person() {
         return Ok(());
     }
@@ -69,7 +67,7 @@ pub(super) fn measure(
     plan: &IntegerPlan,
     statement: Statement,
     sources: Sources<'_>,
-    records: &Records,
+    records: &dyn CountSource,
     reservation: &Reservation,
     noise: ReleaseNoise,
 ) -> Result<Measurements> {

@@ -17,6 +17,7 @@ pub mod process;
 pub mod release;
 pub mod simulate;
 pub mod solve;
+pub mod sql;
 pub mod steps;
 pub mod stream;
 pub mod target;

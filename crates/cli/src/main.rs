@@ -18,6 +18,7 @@ mod record_rule;
 mod release;
 mod simulate;
 mod solve;
+mod sql;
 mod stream;
 mod target;
 
@@ -75,6 +76,12 @@ enum Command {
     /// Without --private only for people who may see the data. The schema of a release must be public: replace values
     /// and ranges by those that are known without the records.
     DraftSchema(draft_schema::DraftSchemaCommand),
+    /// Print SQL that counts the marginals of a workload where the table is; reads no data.
+    ///
+    /// The output creates a view with a column of cell numbers per attribute, and has a statement
+    /// per marginal. Save each result as a CSV or Parquet file in one folder for `release --counts`.
+    /// The results are exact counts: keep them as the table itself.
+    Sql(sql::SqlCommand),
     /// Create the privacy ledger of a table, or show its balance.
     Ledger(ledger::LedgerCommand),
     /// NOT PRIVATE: run a mechanism on data that you may see and print its true errors.
@@ -119,6 +126,7 @@ fn main() -> std::process::ExitCode {
         Command::Answer(answer) => answer.run(),
         Command::CheckData(check) => check.run(),
         Command::DraftSchema(draft) => draft.run(),
+        Command::Sql(sql) => sql.run(),
         Command::Ledger(ledger) => ledger.run(),
         Command::Simulate(simulate) => simulate.run(),
         Command::Completions(completions) => completions.run(Arguments::command()),

@@ -7,14 +7,13 @@ use super::marginals::StagedMarginals;
 use super::measurements::{StagedMeasurements, answers_of};
 use super::plan::StagedPlan;
 use super::statement::StagedStatement;
-use crate::access::ReleaseNoise;
-use crate::access::{IntegerQuestion, ReleaseTable};
-use crate::data::{OpenTable, OutOfDomain, Records};
+use crate::access::{CountSource, IntegerQuestion, ReleaseNoise, ReleaseTable};
 use crate::error::{Error, Result};
 use crate::privacy::ExactRho;
 use crate::release::integer_plan::IntegerMeasurement;
 use crate::release::ledger::Reservation;
 use crate::release::measurements::{Header, Sources};
+use crate::release::release_data::ReleaseData;
 use crate::release::run::{check, check_persons};
 
 /// Reads the records and measures all stages, paid by a reservation that is in the ledger on disk.
@@ -29,8 +28,7 @@ pub fn run(
     plan: &StagedPlan,
     statement: StagedStatement,
     sources: Sources<'_>,
-    data: OpenTable,
-    rule: OutOfDomain,
+    data: ReleaseData,
     reservation: &Reservation,
     folder: &Path,
 ) -> Result<StagedMarginals> {
@@ -38,13 +36,13 @@ pub fn run(
     check_persons(&data, reservation)?;
     let mut measured = empty(plan, statement, sources);
     measured.write_terms(folder)?;
-    let records = data.read_private(plan.schema(), rule, plan.attributes())?;
+    let records = data.read(plan.schema(), plan.attributes())?;
     let noise = ReleaseNoise::new();
-    measure(plan, &mut measured, &records, reservation, noise, &mut |measured| match measured
-        .certificate
-    {
-        None => measured.write_last_stage(folder),
-        Some(_) => measured.write_certificate(folder),
+    measure(plan, &mut measured, records.as_ref(), reservation, noise, &mut |measured| {
+        match measured.certificate {
+            None => measured.write_last_stage(folder),
+            Some(_) => measured.write_certificate(folder),
+        }
     })?;
     drop(records);
     StagedMarginals::of(measured)
@@ -66,7 +64,7 @@ pub(super) fn empty(
 pub(super) fn measure(
     plan: &StagedPlan,
     measured: &mut StagedMeasurements,
-    records: &Records,
+    records: &dyn CountSource,
     reservation: &Reservation,
     noise: ReleaseNoise,
     finished: &mut dyn FnMut(&StagedMeasurements) -> Result<()>,

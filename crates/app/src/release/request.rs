@@ -9,10 +9,11 @@ use crate::steps::Steps;
 use crate::target::Source;
 use matmech::data::table::FieldCounts;
 use matmech::data::{OpenTable, OutOfDomain, PersonLimit};
+use matmech::domain::AttributeSet;
 use matmech::error::{Error, Result};
 use matmech::privacy::{PrivacyUnit, Rho};
 use matmech::release::records::RecordCount;
-use matmech::release::{Ledger, LockWait, Reservation};
+use matmech::release::{Ledger, LockWait, ReleaseData, Reservation};
 use matmech::schema::{Schema, SchemaSource};
 use matmech::workload::GroupedWorkload;
 
@@ -70,7 +71,7 @@ pub(super) struct Spending<'a> {
     /// The path of the ledger.
     pub(super) ledger: &'a Path,
     pub(super) reservation: &'a Reservation,
-    pub(super) data: OpenTable,
+    pub(super) data: ReleaseData,
     pub(super) folder: &'a Folder,
     /// The final name of the output.
     pub(super) out: &'a Path,
@@ -93,11 +94,12 @@ impl Release {
 
     /// Reserves the budget, makes the release, and settles the reservation.
     ///
-    /// All checks that can fail without spending come first.
+    /// All checks that can fail without spending come first. The marginals on the sets `needed` are
+    /// counted before, if an engine counts.
     pub(super) fn spend(
         &self,
         (rho, unit): (Rho, PrivacyUnit),
-        schema: &Schema,
+        (schema, needed): (&Schema, &[AttributeSet]),
         expectation: &str,
         steps: &dyn Steps,
         release: impl FnOnce(Spending<'_>) -> Result<()>,
@@ -107,7 +109,17 @@ impl Release {
         };
         let ledger = Ledger::open(ledger, self.waiting)?;
         let person = self.person.clone().map(|column| PersonLimit { column, rows: unit.rows });
-        let data = OpenTable::new(data.open(FieldCounts::Any)?, schema, person)?;
+        let rule = self.out_of_domain;
+        let data = match data.counted(schema, person.clone(), rule)? {
+            Some(marginals) => {
+                marginals.require(needed)?;
+                ReleaseData::Counts { marginals, person: self.person.clone() }
+            }
+            None => {
+                let table = OpenTable::new(data.open(FieldCounts::Any)?, schema, person)?;
+                ReleaseData::Records(table, rule)
+            }
+        };
         let folder = Folder::create(out)?;
         let what = format!("release to {}", out.display());
         let reserved = steps

@@ -114,7 +114,8 @@ impl Release {
         let expectation = report.expectation();
         let inputs = Inputs::of(&workload, planner.files().first().copied())?;
         let sources = Sources { schema: &schema_text, inputs: &inputs };
-        self.spend((rho, unit), &schema, &expectation, steps, |spending| {
+        let needed: Vec<_> = plan.measurements().iter().map(|m| m.attributes).collect();
+        self.spend((rho, unit), (&schema, &needed), &expectation, steps, |spending| {
             let statement = statement.reserved(spending.ledger, spending.reservation);
             report.written(spending.out);
             self.measure_and_write(&plan, &workload, (sources, statement), spending, steps)
@@ -132,8 +133,7 @@ impl Release {
         Spending { data, reservation, folder, .. }: Spending<'_>,
         steps: &dyn Steps,
     ) -> Result<()> {
-        let rule = self.out_of_domain;
-        let measured = run(plan, statement.clone(), sources, data, rule, reservation)?;
+        let measured = run(plan, statement.clone(), sources, data, reservation)?;
         measured.write(&folder.subfolder("measurements")?)?;
         let estimates = Estimates::of(&measured)?;
         drop(measured);

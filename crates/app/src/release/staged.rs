@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::forecast::{Memory, check_memory};
-use super::request::{Release, Spending};
+use super::request::{Files, Release, Spending};
+use crate::data::Data;
 use crate::steps::{Steps, whole};
 use matmech::data::ValuesOutside;
 use matmech::error::{Error, Result};
@@ -106,6 +107,12 @@ impl Release {
                 "omit --adjust: the answers are adjusted already",
             ));
         }
+        if let Some(Files { data: Data::Counts(_), .. }) = &self.files {
+            let expected = "a planned release, whose marginals are known before";
+            let remedy = "use `matmech.Table` in Python, which counts while the release runs, or \
+                          leave out --mechanism";
+            return Err(Error::bad_input("--counts", expected, "a staged release", remedy));
+        }
         if self.records.is_some() {
             records::check(workload)?;
         }
@@ -117,7 +124,6 @@ impl Release {
             Result::Ok((plan, first))
         })?;
         let queries = workload.count().to_string();
-        let rule = terms.rule;
         let statement = StagedStatement::of(&plan, terms, queries.clone(), texts[0], texts[1])?;
         let (epsilon, delta) = statement.epsilon_and_delta();
         let (max_questions, max_integers) = plan.max_measured();
@@ -162,12 +168,12 @@ impl Release {
             shortest(rho.get())
         );
         let inputs = Inputs::of(workload, None)?;
-        self.spend((rho, unit), schema, &expectation, steps, |spending| {
+        self.spend((rho, unit), (schema, &[]), &expectation, steps, |spending| {
             let Spending { ledger, reservation, data, folder, out } = spending;
             let statement = statement.reserved(ledger, reservation);
             let measurements = folder.subfolder("measurements")?;
             let sources = Sources { schema: texts[0], inputs: &inputs };
-            let marginals = run(&plan, statement, sources, data, rule, reservation, &measurements)?;
+            let marginals = run(&plan, statement, sources, data, reservation, &measurements)?;
             let outputs = folder.outputs(false, self.records);
             report.synthetic = outputs.write_staged(&marginals, workload, steps)?;
             folder.finish()?;

@@ -32,8 +32,13 @@ pub(crate) struct ReleaseCommand {
     /// Records: CSV with a header, or Parquet
     ///
     /// Columns are matched by attribute name; other columns are ignored.
-    #[arg(long, value_name = "FILE", required_unless_present = "dry_run")]
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["dry_run", "counts"])]
     data: Option<PathBuf>,
+    /// Counts instead of records: a folder with the results of `matmech sql`, as CSV or Parquet
+    ///
+    /// The statements apply --person, --unit-rows and --out-of-domain; give the same options here.
+    #[arg(long, value_name = "DIR", conflicts_with = "data")]
+    counts: Option<PathBuf>,
     /// Ledger to charge, from `matmech ledger create`
     #[arg(long, value_name = "FILE", required_unless_present = "dry_run")]
     ledger: Option<PathBuf>,
@@ -131,14 +136,14 @@ impl ReleaseCommand {
         if self.records.is_some() && self.mechanism.is_none() {
             records::refuse_without_model()?;
         }
-        let files = match (self.dry_run, &self.data, &self.ledger, &self.out) {
+        let records = self.data.clone().map(Data::File);
+        let data = records.or_else(|| self.counts.clone().map(Data::Counts));
+        let files = match (self.dry_run, data, &self.ledger, &self.out) {
             (true, ..) => None,
-            (false, Some(data), Some(ledger), Some(out)) => Some(Files {
-                data: Data::File(data.clone()),
-                ledger: ledger.clone(),
-                out: out.clone(),
-            }),
-            _ => anyhow::bail!("give --data, --ledger and --out, or --dry-run"),
+            (false, Some(data), Some(ledger), Some(out)) => {
+                Some(Files { data, ledger: ledger.clone(), out: out.clone() })
+            }
+            _ => anyhow::bail!("give --data or --counts, --ledger and --out, or --dry-run"),
         };
         let maximum = |count: RecordCount| count.with_maximum(self.max_records);
         let records = self.records.map(maximum).transpose()?;

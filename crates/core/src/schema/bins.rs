@@ -136,7 +136,8 @@ impl Bins {
         (self.high.to_ratio() - self.low.to_ratio()) / BigInt::from(self.count)
     }
 
-    fn edge(&self, index: usize) -> Ratio<BigInt> {
+    /// Returns edge k exactly.
+    pub fn edge(&self, index: usize) -> Ratio<BigInt> {
         match (&self.inner, index) {
             (Some(_), 0) => self.low.to_ratio(),
             (Some(inner), _) => inner.get(index - 1).unwrap_or(&self.high).to_ratio(),

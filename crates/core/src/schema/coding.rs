@@ -168,7 +168,7 @@ impl<'a> Coder<'a> {
             _ if !number.is_finite() => Coded::Outside,
             _ if self.coding.is_integer && number.fract() != 0.0 => Coded::Outside,
             Cells::Bins(bins) => self.of_bin(bins.bin_of_float(number)),
-            Cells::Index => self.other_number(number),
+            Cells::Index => self.other_number(number < 0.0, number > f64::from(self.last)),
         };
         self.or_label(coded, value)
     }
@@ -197,7 +197,9 @@ impl<'a> Coder<'a> {
             Cells::Bins(bins) => self.of_bin(bins.bin_of_decimal(number)),
             Cells::Index => match number.to_i64() {
                 Some(number) => self.cell_number(number.into()),
-                None => self.other_number(number.to_f64()),
+                None => {
+                    self.other_number(*number < 0i64.into(), *number > i64::from(self.last).into())
+                }
             },
         };
         self.or_label(coded, Value::Number(number))
@@ -229,12 +231,21 @@ impl<'a> Coder<'a> {
     }
 
     /// Codes a number that is no cell number.
-    fn other_number(&self, number: f64) -> Coded {
+    fn other_number(&self, is_below: bool, is_above: bool) -> Coded {
         match self.is_numeric {
-            true if number < 0.0 => Coded::Nearest(0),
-            true if number > (self.size - 1) as f64 => Coded::Nearest(self.last),
+            true if is_below => Coded::Nearest(0),
+            true if is_above => Coded::Nearest(self.last),
             _ => Coded::Outside,
         }
+    }
+
+    /// Returns the listed times, in nanoseconds after 1970-01-01.
+    pub fn times(&self) -> impl Iterator<Item = i128> + '_ {
+        let listed = match &self.cells {
+            Cells::Listed(listed) => Some(listed.times()),
+            _ => None,
+        };
+        listed.into_iter().flatten()
     }
 
     /// Returns whether a value of a column of this type can have a cell.

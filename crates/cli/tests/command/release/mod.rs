@@ -1,5 +1,6 @@
 //! Tests of the commands `matmech release`, `answer` and `ledger`.
 
+mod counts;
 mod inputs;
 mod ledger_under_stress;
 mod mistakes;

@@ -1,0 +1,259 @@
+"""Counts of engines against those of tables in memory. Needs DuckDB for a part of the tests."""
+
+import datetime
+import random
+import sqlite3
+import tempfile
+import unittest
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+
+import matmech
+
+try:
+    import duckdb
+except ImportError:
+    duckdb = None
+
+INF, NAN = float("inf"), float("nan")
+
+INTEGERS = [0, 1, 2, 3, 4, 5, 7, -1, 9, 10, 11, 2**53, 2**53 + 1, 2**63 - 1, -(2**63), None]
+LARGE = INTEGERS + [2**64, 2**100, 10**37, -(2**126)]
+FLOATS = [0.0, -0.0, 0.1, 0.2, 0.3, 0.1 + 0.2, 1 / 3, 10 / 3, 2.5, 3.0, 6.666666666666666,
+          6.666666666666667, 6.666666666666668, 9.999999999999998, 10.0, 10.000000000000002,
+          -5e-324, 1e300, float(2**53), INF, -INF, NAN, None]
+TEXTS = [
+    "1", "1.0", "01", "+1", " 1 ", "1e0", "1E+00", "10e-1", ".5", "5.", ".", "", "-", "-0", "-0.0",
+    "0.3", "0.30000000000000004", "3.3333333333333333333333333333333333333333333", "1e-05",
+    "3.33333333333333333333333333333333", "1e10001", "1e00000000000000000001", "9" * 40, "1" * 2001,
+    "0." + "3" * 1990, "-1e-400", "1e400", "1,5", "1_0", "0x1", "1e", "1e+", "1e5.0", "--1",
+    "1.2.3",
+    "00", "0e5", "inf", "nan", "a", "A", " a", "a ", "\ta\n", "\u2003a\u00a0", "a\r\nb", "it's",
+    'say "x"', "x;y", "--", "\\", "\\'", "é", "e\u0301", "ß", "日本", "true", "True", "TRUE", "tRUE",
+    "false", "2024-02-29", "2024-02-29 00:00:00", "2024-02-29T00:00:00.000", "2024-02-29T00:00",
+    "2024-02-29T00", "2024-02-29 00:00:01", "2024-2-29", "%s", "${x}", "a:b", "?", None,
+]
+DECIMALS = [Decimal(text) for text in ("0.10", "0.30", "3.33", "3.34", "10.00", "10.01", "-0.01",
+                                       "1.00", "6.66", "6.67", "99999999.99")] + [None]
+TIMES = [datetime.datetime(2024, 2, 29), datetime.datetime(2024, 2, 29, 0, 0, 0, 1),
+         datetime.datetime(1969, 12, 31, 23, 59, 59), datetime.datetime(1, 1, 1), None]
+
+BINS = {"bins": {"low": 0, "high": 10, "count": 3}, "kind": "numeric"}
+EDGES = {"edges": [-0.5, 0.3, 1, 10], "kind": "numeric"}
+NEGATIVE = {"bins": {"low": -10, "high": -3, "count": 3}, "kind": "numeric"}
+INDEX = {"size": 4, "kind": "numeric"}
+CODES = {"size": 4, "kind": "categorical"}
+NUMBERS = {"values": [1, 0.3, "3", 2.5, -1, -(2**63), 2**53], "kind": "categorical"}
+WORDS = {"values": ["a", "1", "01", "it's", 'say "x"', "x;y", "a\r\nb", "\\", "é", "True", "日本",
+                    "2024-02-29", "-0", "1.5e3"], "kind": "categorical"}
+SWITCH = {"values": [True, False], "kind": "categorical"}
+DATES = {"values": [datetime.date(2024, 2, 29), datetime.datetime(1969, 12, 31, 23, 59, 59)],
+         "kind": "categorical"}
+NUMERIC = [BINS, EDGES, NEGATIVE, INDEX, CODES, NUMBERS]
+
+
+def repeated(values, rng):
+    """Returns every value from once to seven times, in random order."""
+    values = [value for value in values for _ in range(rng.randrange(1, 8))]
+    rng.shuffle(values)
+    return values
+
+
+class Engines(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder, self.runs = Path(folder.name), 0
+
+    def released(self, schema, data, **options):
+        """Returns the counts of a release whose noise is below one half."""
+        self.runs += 1
+        ledger, out = self.folder / f"{self.runs}.ledger", self.folder / f"{self.runs}"
+        unit = {k: v for k, v in options.items() if k in ("person", "unit_rows")}
+        matmech.create_ledger(ledger, rho=1e9, **unit)
+        options = {"ways": [1], **options}
+        found = matmech.release(schema, data, ledger=ledger, out=out, rho=1e9, **options)
+        return np.round(found.answers["estimate"]).astype(int).tolist()
+
+    def assert_equal_counts(self, cases, table_of):
+        """Compares an engine's counts with those of columns in memory."""
+        rng = random.Random(7)
+        for number, (kinds, values, array) in enumerate(cases):
+            values = repeated(values, rng)
+            table = table_of(f"t{number}", values)
+            for kind in kinds:
+                for extra in ({}, {"other": True}):
+                    schema = [{"name": "v", **kind}]
+                    if extra and "values" in kind:
+                        schema[0]["other"] = kind["values"][-1]
+                    for rule in ("drop", "clamp"):
+                        with self.subTest(kind=kind, number=number, rule=rule, extra=extra):
+                            memory = {"v": array(values)}
+                            options = {"out_of_domain": rule}
+                            expected = self.released(schema, memory, **options)
+                            self.assertEqual(self.released(schema, table, **options), expected)
+
+
+def sqlite(rows, columns="v"):
+    connection = sqlite3.connect(":memory:")
+    connection.execute(f"CREATE TABLE t ({columns})")
+    marks = ", ".join("?" for _ in columns.split(","))
+    connection.executemany(f"INSERT INTO t VALUES ({marks})", rows)
+    return connection
+
+
+class SQLite(Engines):
+    def test_counts_equal_those_in_memory(self):
+        floats = [None if value != value else value for value in FLOATS]
+        mixed = INTEGERS + floats + TEXTS + ["a\0b", "1\0", "12\0" "5"]
+        table = lambda name, values: matmech.Table(sqlite([(v,) for v in values]), "t")
+        self.assert_equal_counts([(NUMERIC + [WORDS, SWITCH], mixed, list)], table)
+
+    def test_generated_numbers_equal_those_in_memory(self):
+        rng = random.Random(3)
+        edges = [0, 0.3, 10 / 3, 20 / 3, 10, 1, -0.5]
+        near = [np.nextafter(e, e + s) for e in edges for s in (-1, 0, 1)]
+        values = [float(v) for v in near] + [rng.uniform(-1, 11) for _ in range(60)]
+        values += [repr(value) for value in values] + [f"{v:.40f}" for v in values[:20]]
+        values += [f"{rng.randrange(-30, 130)}e-{rng.randrange(1, 3)}" for _ in range(60)]
+        table = lambda name, values: matmech.Table(sqlite([(v,) for v in values]), "t")
+        self.assert_equal_counts([([BINS, EDGES, INDEX, NEGATIVE], values, list)], table)
+
+    def test_the_first_records_of_a_person_are_kept(self):
+        # In memory the first records are those of the table, which is in the order of the engine.
+        rng = random.Random(5)
+        persons = ["p", " p ", "q", 7, "7", None, "", 1.5, "r"]
+        rows = [(rng.choice(persons), rng.choice([0, 1, 2, 3, 9]), k) for k in range(200)]
+        schema = [{"name": "v", **INDEX}]
+        memory = {"v": [v for _, v, _ in rows], "id": [p for p, _, _ in rows]}
+        shuffled = rows.copy()
+        rng.shuffle(shuffled)
+        table = matmech.Table(sqlite(shuffled, "id, v, k"), "t", order="k")
+        by_cell = matmech.Table(sqlite(shuffled, "id, v, k"), "t")
+        order = sorted(rows, key=lambda row: (row[1] if row[1] < 4 else -1))
+        sorted_memory = {"v": [v for _, v, _ in order], "id": [p for p, _, _ in order]}
+        for unit_rows in (1, 3, 200):
+            unit = {"person": "id", "unit_rows": unit_rows}
+            expected = self.released(schema, memory, **unit)
+            self.assertEqual(self.released(schema, table, **unit), expected)
+            expected = self.released(schema, sorted_memory, **unit)
+            self.assertEqual(self.released(schema, by_cell, **unit), expected)
+
+    def test_names_and_values_cannot_leave_their_quotation_marks(self):
+        name = 'a"; DROP TABLE t; --\n`\''
+        quoted = '"' + name.replace('"', '""') + '"'
+        connection = sqlite([("x'); DROP TABLE t; --",), ("y",)], quoted)
+        schema = [{"name": name, "values": ["x'); DROP TABLE t; --", "y"], "kind": "categorical"}]
+        self.assertEqual(self.released(schema, matmech.Table(connection, "t")), [1, 1])
+        self.assertEqual(connection.execute("SELECT COUNT(*) FROM t").fetchone(), (2,))
+
+    def test_a_table_that_changes_is_refused_without_counts(self):
+        connection = sqlite([(k % 4, k % 3) for k in range(7919)], "a, b")
+        schema = [{"name": n, "size": 4, "kind": "numeric"} for n in ("a", "b", "c")]
+        connection.execute("ALTER TABLE t ADD COLUMN c DEFAULT 1")
+
+        def rows(statement):
+            found = connection.execute(statement).fetchall()
+            connection.execute("INSERT INTO t VALUES (1, 1, 1)")
+            return found
+
+        for options, spent in (({}, 0.0), ({"mechanism": "staged"}, 1.0)):
+            table = matmech.Table(rows, "t", dialect="sqlite")
+            ledger = self.folder / f"changing{spent}"
+            matmech.create_ledger(ledger, rho=1.0)
+            with self.assertRaises(matmech.Error) as refused:
+                matmech.release(schema, table, ways=[2], rho=1.0, ledger=ledger,
+                                out=self.folder / f"out{spent}", **options)
+            message = str(refused.exception)
+            self.assertIn("one table", message)
+            self.assertNotIn("79", message)
+            self.assertEqual(matmech.show_ledger(ledger)["spent_rho"], spent)
+
+    def test_messages_of_engines_are_not_shown(self):
+        def rows(statement):
+            raise ValueError("secret")
+
+        schema = [{"name": "a", "size": 4, "kind": "numeric"}]
+        with self.assertRaises(matmech.BadInput) as refused:
+            self.released(schema, matmech.Table(rows, "t", dialect="sqlite"))
+        self.assertNotIn("secret", str(refused.exception))
+        self.assertIsNone(refused.exception.__cause__ or refused.exception.__context__)
+        self.assertRaises(TypeError, matmech.Table, rows, "t")
+
+    def test_staged_releases_count_while_they_run(self):
+        rng = random.Random(1)
+        rows = [(rng.randrange(4), rng.randrange(4), rng.randrange(4)) for _ in range(3000)]
+        schema = [{"name": n, "size": 4, "kind": "numeric"} for n in "abc"]
+        options = {"ways": [1, 2], "mechanism": "staged"}
+        table = matmech.Table(sqlite(rows, "a, b, c"), "t")
+        memory = {n: [row[i] for row in rows] for i, n in enumerate("abc")}
+        found = self.released(schema, table, **options)
+        expected = self.released(schema, memory, **options)
+        self.assertLessEqual(max(abs(a - b) for a, b in zip(found, expected)), 1)
+
+    def test_neighbouring_tables_have_neighbouring_answers(self):
+        schema = [{"name": "v", **BINS}]
+        for value in INTEGERS + TEXTS + [0.3, 3.0, INF]:
+            rows = [(1,), ("a",), (None,), ("5",), (9.5,)]
+            counts = [self.released(schema, matmech.Table(sqlite(table), "t"))
+                      for table in (rows, rows + [(value,)])]
+            distance = sum(abs(a - b) for a, b in zip(*counts))
+            self.assertLessEqual(distance, 1, repr(value))
+
+
+@unittest.skipIf(duckdb is None, "no duckdb: pip install duckdb")
+class DuckDB(Engines):
+    def table(self, kind):
+        def table_of(name, values):
+            connection = duckdb.connect()
+            connection.execute(f"CREATE TABLE t (v {kind})")
+            for value in values:
+                connection.execute("INSERT INTO t VALUES (?)", [value])
+            return matmech.Table(connection, "t")
+        return table_of
+
+    def test_counts_equal_those_in_memory(self):
+        masked = lambda values: [None if v != v else v for v in values]
+        whole = [v for v in INTEGERS if v is None or abs(v) < 2**31]
+        for kind, kinds, values, array in (
+            ("BIGINT", NUMERIC + [WORDS], INTEGERS, list),
+            ("INTEGER", NUMERIC, whole, list),
+            ("HUGEINT", NUMERIC, LARGE, list),
+            ("DOUBLE", NUMERIC, FLOATS, masked),
+            ("DECIMAL(10,2)", NUMERIC, DECIMALS, list),
+            ("VARCHAR", NUMERIC + [WORDS, SWITCH, DATES], TEXTS, list),
+            ("BOOLEAN", [SWITCH], [True, False, None], list),
+            ("TIMESTAMP", [DATES], TIMES, list),
+        ):
+            with self.subTest(kind=kind):
+                self.assert_equal_counts([(kinds, values, array)], self.table(kind))
+
+    def test_single_precision_equals_arrow(self):
+        import pyarrow
+
+        rng = random.Random(2)
+        values = [float(np.float32(v)) for v in FLOATS if v is not None and abs(v) < 1e30]
+        values += [float(np.nextafter(np.float32(e), np.float32(s)))
+                   for e in (0.3, 10 / 3, 20 / 3, 10) for s in (-99, 99)]
+        values += [float(np.float32(rng.uniform(-1, 11))) for _ in range(50)]
+        for kind in NUMERIC:
+            table = self.table("FLOAT")("t", values)
+            array = {"v": pyarrow.array(np.array(values, dtype=np.float32))}
+            schema = [{"name": "v", **kind}]
+            self.assertEqual(self.released(schema, table), self.released(schema, array), kind)
+
+    def test_columns_are_refused_by_type(self):
+        for kind, schema in (("BOOLEAN", BINS), ("DOUBLE", WORDS | {"values": ["a", "b"]}),
+                             ("BLOB", WORDS), ("TIMESTAMPTZ", DATES)):
+            table = self.table(kind)("t", [])
+            with self.assertRaises(matmech.BadInput):
+                self.released([{"name": "v", **schema}], table)
+        table = self.table("DOUBLE")("t", [1.0])
+        with self.assertRaises(matmech.BadInput):
+            self.released([{"name": "v", **BINS}], table, person="v")
+
+
+if __name__ == "__main__":
+    unittest.main()
