@@ -7,7 +7,8 @@ use super::distance::DistanceQuestion;
 use crate::access::ReleaseNoise;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
-use crate::privacy::{ExactRho, PrivacyUnit, RationalDeviation, Rho};
+use crate::privacy::{ExactRho, Neighbours, PrivacyUnit, RationalDeviation, Rho};
+use crate::schema::CellBox;
 use crate::strategy::{IntegerStrategy, JointCost, JointSensitivity};
 
 /// A question for `B x_A` in integers, with discrete Gaussian noise.
@@ -141,6 +142,34 @@ impl<'a> ReleaseTable<'a> {
         self.noise.add(&mut distances, question.each)?;
         self.noise.add(&mut sum, question.sum)?;
         Ok((distances, sum[0]))
+    }
+
+    /// Returns counts that the schema declares public, without noise and at no cost.
+    ///
+    /// They are outside the guarantee: neighbouring tables have equal public counts. So neighbours
+    /// replace records; adding a record to the cells of a count would change it.
+    ///
+    /// # Errors
+    /// A unit whose neighbours add or remove records only; attributes that the table lacks.
+    pub fn public_counts(&self, boxes: &[CellBox]) -> Result<Vec<u64>> {
+        if !boxes.is_empty() && self.unit.neighbours == Neighbours::AddOrRemoveOneRecord {
+            let expected = "neighbours with equal public counts";
+            return Err(Error::bug("public counts", expected, self.unit.to_string()));
+        }
+        let sizes = self.records.sizes();
+        let sets: Vec<AttributeSet> = boxes.iter().map(CellBox::attributes).collect();
+        let mut counts = Vec::with_capacity(boxes.len());
+        let mut remaining = boxes.iter();
+        self.records.count_each(&sets, &mut |marginal| {
+            if let Some(cells) = remaining.next() {
+                let in_box = cells.cells(cells.attributes(), &cells.attributes().select(sizes));
+                let counted = in_box.iter().zip(marginal).filter(|(in_box, _)| **in_box);
+                // Sums of at most 2³² − 1 records are exact as doubles.
+                counts.push(counted.map(|(_, count)| count).sum::<f64>() as u64);
+            }
+            Ok(())
+        })?;
+        Ok(counts)
     }
 
     /// Returns the rest of the total.

@@ -6,6 +6,7 @@
 mod fitted_model;
 pub mod graphical_model;
 mod grem;
+pub mod impossible;
 mod independence;
 mod marginal_estimates;
 pub mod soft_ipf;

@@ -132,6 +132,29 @@ impl SubspaceStrategy {
         }
     }
 
+    /// Returns `V⁺ qᵀ`: the covariance of the estimate of [`SubspaceStrategy::reconstruct`] with the
+    /// answer to a residual query, at unit privacy cost.
+    ///
+    /// O(cells · Σ sizes) time, O(cells log cells) for Fourier strategies.
+    ///
+    /// # Errors
+    /// The query has the wrong length.
+    pub fn times_covariance(&self, query: &[f64]) -> Result<Vec<f64>> {
+        match self {
+            SubspaceStrategy::Kronecker(factors) => {
+                let covariances =
+                    factors.iter().map(|f| f.covariance()).collect::<Result<Vec<_>>>()?;
+                let views: Vec<_> = covariances.iter().map(|c| c.view()).collect();
+                Ok(linalg::kron_apply(&views, query.to_vec())?)
+            }
+            SubspaceStrategy::Fourier { shape, spectrum } => {
+                let inverse: Vec<f64> =
+                    spectrum.iter().map(|s| if *s > 0.0 { s.recip() } else { 0.0 }).collect();
+                Ok(BoxTransform::new(shape).filter(query, &inverse)?)
+            }
+        }
+    }
+
     /// Returns the variance `q V⁺ qᵀ` of a residual query at unit privacy cost.
     ///
     /// O(cells · Σ sizes) time, O(cells log cells) for Fourier strategies.
@@ -144,14 +167,8 @@ impl SubspaceStrategy {
                 if let [single] = factors.as_slice() {
                     return single.variance(query);
                 }
-                let covariances =
-                    factors.iter().map(|f| f.covariance()).collect::<Result<Vec<_>>>()?;
-                let views: Vec<_> = covariances.iter().map(|c| c.view()).collect();
-                Ok(linalg::kron_apply(&views, query.to_vec())?
-                    .iter()
-                    .zip(query)
-                    .map(|(x, q)| x * q)
-                    .sum())
+                let covariance = self.times_covariance(query)?;
+                Ok(covariance.iter().zip(query).map(|(x, q)| x * q).sum())
             }
             SubspaceStrategy::Fourier { shape, spectrum } => {
                 let power = BoxTransform::new(shape).power(std::iter::once(query.to_vec()))?;

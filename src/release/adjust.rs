@@ -11,7 +11,7 @@ use super::estimates::Estimates;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::estimation::soft_ipf::LearnedFit;
-use crate::estimation::{MarginalEstimates, ResidualEstimates};
+use crate::estimation::{MarginalEstimates, ResidualEstimates, impossible};
 use crate::planner::SubspaceStrategy;
 use crate::workload::{GroupedWorkload, QueryGroup};
 
@@ -100,7 +100,11 @@ pub fn write(
         let source = whole.unwrap_or(group.attributes());
         let marginal = match known.take().filter(|(set, _)| *set == source) {
             Some((_, marginal)) => marginal,
-            None => rounded_to(total, fitted.marginal(source)?),
+            None => {
+                let mut marginal = fitted.marginal(source)?;
+                impossible::clear(schema, source, &mut marginal);
+                rounded_to(total, marginal)
+            }
         };
         let axes = source.axes_in(group.attributes());
         let counts = crate::residual::summed(&schema.shape_of(source)?, axes, &marginal);

@@ -35,8 +35,21 @@ pub fn of_group(estimates: &Estimates, group: &QueryGroup) -> Result<Vec<Answer>
     if answers.len() != variances.len() {
         return Err(Error::bug("answers", format!("{} variances", answers.len()), variances.len()));
     }
-    let rows = answers.into_iter().zip(variances);
-    Ok(rows.map(|(estimate, v)| Answer { estimate, standard_error: v.max(0.0).sqrt() }).collect())
+    let answer = |(estimate, variance): (f64, f64)| match variance.max(0.0).sqrt() {
+        0.0 => Answer { estimate: known(estimate), standard_error: 0.0 },
+        standard_error => Answer { estimate, standard_error },
+    };
+    Ok(answers.into_iter().zip(variances).map(answer).collect())
+}
+
+/// Returns an answer that is known exactly, without its rounding error if it is an integer.
+fn known(estimate: f64) -> f64 {
+    let integer = estimate.round();
+    if (estimate - integer).abs() < 1e-6 * integer.abs().max(1.0) {
+        integer + 0.0
+    } else {
+        estimate
+    }
 }
 
 /// Writes the table of a workload.

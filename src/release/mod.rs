@@ -46,6 +46,7 @@ pub mod staged;
 mod statement;
 
 pub use estimates::Estimates;
+pub use estimates::conditions::check as check_impossible;
 pub use integer_plan::{IntegerMeasurement, IntegerPlan};
 pub use ledger::{Balance, Ledger, LockWait, Reservation};
 pub use measurements::{Header, Inputs, Measurements, Sources};

@@ -1,7 +1,7 @@
 //! Descriptions of queries in words and as ranges of cells.
 
 use crate::error::Result;
-use crate::schema::{Coding, Schema};
+use crate::schema::{CellBox, Coding, Schema};
 use crate::workload::{Family, GroupQueries, NodeName, QueryGroup};
 
 /// Maximum number of values that are named; the others are counted.
@@ -82,6 +82,17 @@ impl QueryWords {
         };
         (join(|part| &part.words, " and "), join(|part| &part.bounds, "; "))
     }
+}
+
+/// Returns the condition of a box of cells in words, such as "age below 20 and sex = m"; empty for
+/// all records.
+pub(super) fn condition_in_words(schema: &Schema, cells: &CellBox) -> String {
+    let parts = cells.attributes().positions().zip(cells.chosen());
+    let words = parts.map(|(position, chosen)| {
+        let row: Vec<f64> = chosen.iter().map(|is_in| f64::from(u8::from(*is_in))).collect();
+        part(schema, position, &row).words
+    });
+    words.collect::<Vec<_>>().join(" and ")
 }
 
 fn part(schema: &Schema, position: usize, row: &[f64]) -> Part {

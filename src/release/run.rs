@@ -9,6 +9,7 @@ use crate::access::{CountSource, IntegerQuestion, ReleaseNoise, ReleaseTable};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::privacy::{ExactRho, PrivacyUnit};
+use crate::schema::CellBox;
 
 /// Reads the records and measures the plan, paid by a reservation that is in the ledger on disk.
 ///
@@ -24,11 +25,11 @@ pub fn run(
 ) -> Result<Measurements> {
     check_plan(plan, reservation)?;
     check_persons(&data, reservation)?;
-    let measured = plan
-        .measurements()
-        .iter()
-        .fold(AttributeSet::EMPTY, |all, measurement| all.union(measurement.attributes));
-    let records = data.read(plan.plan().schema(), measured)?;
+    let schema = plan.plan().schema();
+    let sets = plan.measurements().iter().map(|measurement| measurement.attributes);
+    let public = schema.public_counts().iter().map(CellBox::attributes);
+    let read = sets.chain(public).fold(AttributeSet::EMPTY, AttributeSet::union);
+    let records = data.read(schema, read)?;
     measure(plan, statement, sources, records.as_ref(), reservation, ReleaseNoise::new())
 }
 
@@ -76,6 +77,7 @@ pub(super) fn measure(
     let questions: Vec<IntegerQuestion<'_>> =
         plan.measurements().iter().map(IntegerMeasurement::question).collect();
     let answers = table.answer(&questions)?;
+    let public_counts = table.public_counts(plan.plan().schema().public_counts())?;
     if table.spent() != plan.cost() {
         let found = table.spent().to_f64_rounded_up();
         return Err(Error::bug(
@@ -88,6 +90,7 @@ pub(super) fn measure(
         header: Header::new(plan.plan().schema(), statement, sources),
         weights: plan.weights().to_vec(),
         unit: plan.unit(),
+        public_counts,
         list: plan.measurements().iter().cloned().zip(answers).collect(),
     })
 }

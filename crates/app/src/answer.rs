@@ -132,6 +132,7 @@ impl Answer {
         }
         let adjusted = self.adjust.then(|| adjust::DESCRIPTION.to_owned());
         let statement = measured.header.statement.clone().adjusted(adjusted);
+        let statement = statement.with_public_counts(&measured.public_counts);
         outputs.write_unbiased(&statement, &estimates, &workload, steps)?;
         Ok(workload)
     }

@@ -13,6 +13,9 @@
 use rand::Rng;
 use rand::seq::SliceRandom as _;
 
+use crate::error::{Error, Result};
+use crate::schema::{CellBox, Schema};
+
 /// Records added to a cell in the weights.
 const PSEUDO_COUNT: f64 = 2.0;
 
@@ -100,13 +103,15 @@ pub(super) struct RecordFit<'a> {
     targets: Vec<Target>,
     /// For every attribute, the targets with it and its axis in them.
     by_attribute: Vec<Vec<(usize, usize)>>,
+    /// Combinations of values that no record may have.
+    forbidden: Vec<CellBox>,
 }
 
 impl<'a> RecordFit<'a> {
     /// Starts from records, as one column per attribute.
     pub(super) fn new(sizes: &'a [usize], columns: Vec<Vec<u32>>) -> Self {
         let by_attribute = vec![Vec::new(); sizes.len()];
-        RecordFit { sizes, columns, targets: Vec::new(), by_attribute }
+        RecordFit { sizes, columns, targets: Vec::new(), by_attribute, forbidden: Vec::new() }
     }
 
     /// Adds a marginal, row-major over ascending positions.
@@ -115,6 +120,31 @@ impl<'a> RecordFit<'a> {
             self.by_attribute[p].push((self.targets.len(), axis));
         }
         self.targets.push(Target::new(self.sizes, positions, cells, &self.columns));
+    }
+
+    /// Forbids a combination of values: sweeps move every record that has it.
+    pub(super) fn forbid(&mut self, cells: &CellBox) {
+        self.forbidden.push(cells.clone());
+    }
+
+    /// Checks that no record has a forbidden combination.
+    ///
+    /// # Errors
+    /// A record that no change of one value makes possible.
+    pub(super) fn check(&self, schema: &Schema) -> Result<()> {
+        let count = self.columns.first().map_or(0, Vec::len);
+        let value = |index: usize| move |position: usize| self.columns[position][index] as usize;
+        for cells in &self.forbidden {
+            if (0..count).any(|index| cells.contains(value(index))) {
+                return Err(Error::bad_input(
+                    "synthetic records",
+                    "impossible combinations that leave every record some value",
+                    format!("none for some record, on {}", schema.names(cells.attributes())),
+                    "declare fewer combinations impossible, or omit the records",
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Makes one sweep over all records and returns the number of changed values.
@@ -155,7 +185,15 @@ impl<'a> RecordFit<'a> {
             removed += 2.0 * table.weights[start + present];
         }
         // The present value, as if the record were removed and added again.
-        let mut smallest = sums[present] - removed;
+        sums[present] -= removed;
+        for cells in self.forbidden.iter().filter(|cells| cells.attributes().contains(position)) {
+            for (value, sum) in sums.iter_mut().enumerate() {
+                if cells.contains(|p| if p == position { value } else { record[p] as usize }) {
+                    *sum = f32::INFINITY;
+                }
+            }
+        }
+        let mut smallest = sums[present];
         let mut best = None;
         for (value, &sum) in sums.iter().enumerate() {
             if value != present && sum < smallest {

@@ -26,12 +26,15 @@ impl SoftIpf {
     /// the tree that have at most `count` cells, so measurements outside the tree count too. The
     /// smallest marginals are used, up to 2²³ cells in total.
     ///
+    /// No record has values that the schema declares impossible together.
+    ///
     /// The records depend only on the model, `count` and `rng`. *Time*: O(cells of the model +
     /// count · (cliques · log cells + attributes · Σ sizes)). *Memory*: 16 bytes per cell of a
     /// pair, and the records.
     ///
     /// # Errors
-    /// A schema of other sizes, an attribute that the model lacks, or a model without records.
+    /// A schema of other sizes, an attribute that the model lacks, a model without records, or
+    /// impossible combinations that leave some record without an allowed value.
     pub fn records(&self, schema: &Schema, count: usize, rng: &mut dyn Rng) -> Result<Records> {
         let columns = self.tree().columns(schema, count, Draws::Systematic, rng)?;
         let sizes = self.residuals.sizes();
@@ -44,9 +47,13 @@ impl SoftIpf {
             }
             fit.add(set.positions().collect(), &self.marginal(set)?);
         }
+        for cells in schema.impossible() {
+            fit.forbid(cells);
+        }
         for _ in 0..SWEEPS {
             fit.sweep(rng);
         }
+        fit.check(schema)?;
         Records::new(schema, fit.into_columns().into_iter().map(Column::from_iter).collect())
     }
 

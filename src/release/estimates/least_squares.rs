@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
+use super::conditions::Direction;
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
 use crate::planner::{Decomposition, SubspaceStrategy};
@@ -37,13 +38,16 @@ pub struct Estimates {
     pub(super) measure: ReferenceMeasure,
     pub(super) parts: HashMap<AttributeSet, Part>,
     pub(super) known: Mutex<KnownVariances>,
+    /// The directions in which the schema determines the estimates, orthonormal before it does.
+    pub(super) directions: Vec<Direction>,
 }
 
 /// Variances by factor and families, which many groups share.
 pub(super) type KnownVariances = HashMap<(usize, Vec<Family>), Arc<Vec<f64>>>;
 
 impl Estimates {
-    /// Returns the least-squares estimates from measurements.
+    /// Returns the least-squares estimates from measurements that agree with the impossible cells and
+    /// the public counts of the schema.
     ///
     /// *Time*: O(cells · Σ sizes) per subspace, and one pseudo-inverse per distinct factor.
     ///
@@ -76,7 +80,10 @@ impl Estimates {
             let noise = measurement.deviation.variance() / (scale * scale);
             parts.insert(attributes, Part { estimate, strategy, factors: indices, noise });
         }
-        Ok(Estimates { schema, measure, parts, known: Mutex::default() })
+        let (known, directions) = (Mutex::default(), Vec::new());
+        let mut estimates = Estimates { schema, measure, parts, known, directions };
+        estimates.condition(&measurements.public_counts)?;
+        Ok(estimates)
     }
 
     /// Returns the schema.

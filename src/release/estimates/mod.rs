@@ -1,5 +1,6 @@
 //! Unbiased answers with exact variances, from noisy integers.
 
+pub(super) mod conditions;
 mod least_squares;
 mod variances;
 

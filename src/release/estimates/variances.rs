@@ -13,7 +13,8 @@ use crate::strategy::StrategyFactor;
 use crate::workload::{Family, GroupQueries, QueryGroup};
 
 impl Estimates {
-    /// Returns the exact variances of [`Estimates::answers`]: `Σ_A Var_A · q_A V_A⁺ q_Aᵀ`.
+    /// Returns the exact variances of [`Estimates::answers`]: `Σ_A Var_A · q_A V_A⁺ q_Aᵀ`, minus what
+    /// the impossible cells and the public counts of the schema explain.
     ///
     /// For products of families, computes one variance per query of an attribute and factor of a
     /// strategy, then their products: O(2^k · queries). Joint queries are computed one by one,
@@ -22,12 +23,15 @@ impl Estimates {
     /// # Errors
     /// As [`Estimates::answers`].
     pub fn variances(&self, group: &QueryGroup) -> Result<Vec<f64>> {
-        match group.queries() {
+        let mut variances = match group.queries() {
             GroupQueries::Joint(joint) => {
-                joint.rows()?.map(|row| self.variance(group.attributes(), &row)).collect()
+                let of_row = |row: Vec<f64>| self.variance(group.attributes(), &row);
+                joint.rows()?.map(of_row).collect::<Result<_>>()?
             }
-            GroupQueries::Product(families) => self.product_variances(group, families),
-        }
+            GroupQueries::Product(families) => self.product_variances(group, families)?,
+        };
+        self.subtract_known(group, &mut variances)?;
+        Ok(variances)
     }
 
     fn variance(&self, attributes: AttributeSet, query: &[f64]) -> Result<f64> {

@@ -21,6 +21,8 @@ pub struct Measurements {
     pub weights: Vec<Vec<i64>>,
     /// The privacy unit.
     pub unit: PrivacyUnit,
+    /// The counts that the schema declares public, without noise.
+    pub public_counts: Vec<u64>,
     /// Every measurement with its noisy answers.
     pub list: MeasuredList,
 }
@@ -34,7 +36,8 @@ impl Measurements {
     /// A file cannot be written.
     pub fn write(&self, folder: &Path) -> Result<()> {
         let header = &self.header;
-        let document = Document::of(&header.schema, &self.weights, self.unit, &self.list);
+        let document = Document::of(&header.schema, &self.weights, self.unit, &self.list)
+            .with_public_counts(self.public_counts.clone());
         files::write(
             folder,
             &[
@@ -75,8 +78,8 @@ impl Measurements {
         noisy: impl BufRead,
         origin: &str,
     ) -> Result<Self> {
-        let Measured { weights, unit, list } =
+        let Measured { weights, unit, public_counts, list } =
             Document::read(&header.schema, strategies, noisy, origin)?;
-        Ok(Measurements { header, weights, unit, list })
+        Ok(Measurements { header, weights, unit, public_counts, list })
     }
 }

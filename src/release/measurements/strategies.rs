@@ -34,6 +34,8 @@ pub(in crate::release) struct Measured {
     /// p of the reference measure p/Σp of every attribute; empty if it is not measured.
     pub(in crate::release) weights: Vec<Vec<i64>>,
     pub(in crate::release) unit: PrivacyUnit,
+    /// The counts that the schema declares public.
+    pub(in crate::release) public_counts: Vec<u64>,
     pub(in crate::release) list: MeasuredList,
 }
 
@@ -44,6 +46,9 @@ pub(in crate::release) struct Document {
     format: u32,
     version: String,
     unit: PrivacyUnit,
+    /// The counts that the schema declares public, without noise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    public_counts: Vec<u64>,
     /// Per attribute of the schema, p of the measure p/Σp; empty if it is not measured.
     measures: Vec<Vec<i64>>,
     /// Integer rows that annihilate the measures.
@@ -139,7 +144,14 @@ impl Document {
             });
         }
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        Document { format: FORMAT, version, unit, measures: weights.to_vec(), factors, subspaces }
+        let measures = weights.to_vec();
+        let public_counts = Vec::new();
+        Document { format: FORMAT, version, unit, public_counts, measures, factors, subspaces }
+    }
+
+    /// Adds the counts that the schema declares public.
+    pub(in crate::release) fn with_public_counts(self, public_counts: Vec<u64>) -> Self {
+        Document { public_counts, ..self }
     }
 
     /// Reads `strategies.json` and `noisy.csv` over a schema; messages name `origin` (the folder).
@@ -162,6 +174,10 @@ impl Document {
         let sizes = schema.sizes();
         let fit = document.measures.len() == sizes.len()
             && document.measures.iter().zip(&sizes).all(|(p, n)| [0, *n].contains(&p.len()));
+        if document.public_counts.len() != schema.public_counts().len() {
+            let expected = format!("{} public counts", schema.public_counts().len());
+            return Err(refuse(&expected, document.public_counts.len().to_string()));
+        }
         if !FORMATS.contains(&document.format) || !fit || document.unit.rows == 0 {
             let expected = format!("format {FORMAT} and a measure per measured attribute");
             return Err(refuse(&expected, "another".into()));
@@ -211,7 +227,8 @@ impl Document {
             return Err(refuse("every subspace once", "a repeated one".into()));
         }
         let list = read_noisy(noisy, measurements, &format!("{origin}/{NOISY}"))?;
-        Ok(Measured { weights: document.measures, unit: document.unit, list })
+        let (weights, public_counts) = (document.measures, document.public_counts);
+        Ok(Measured { weights, unit: document.unit, public_counts, list })
     }
 }
 

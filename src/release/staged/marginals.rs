@@ -9,7 +9,7 @@ use super::plan::StagedPlan;
 use crate::data::{self, Records};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
-use crate::estimation::MarginalEstimates;
+use crate::estimation::{MarginalEstimates, impossible};
 use crate::mechanism::StagedEstimates;
 use crate::release::records::{self, RecordCount, RecordErrors, SyntheticRecords};
 use crate::residual::summed;
@@ -175,7 +175,8 @@ impl StagedMarginals {
             let error_bound = self.bounds.as_ref().map(|bounds| bounds.each[index]);
             return Ok(StagedMarginal { cells, error_bound, of_published: Some(*g) });
         }
-        let estimate = self.estimates()?.fit.marginal(set)?;
+        let mut estimate = self.estimates()?.fit.marginal(set)?;
+        impossible::clear(self.plan.schema(), set, &mut estimate);
         let cells = in_records(&in_units(&estimate, self.bits()));
         Ok(StagedMarginal { cells, error_bound: None, of_published: None })
     }

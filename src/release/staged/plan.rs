@@ -214,9 +214,12 @@ impl StagedPlan {
         &self,
         estimates: &StagedEstimates,
     ) -> Result<Vec<(AttributeSet, Vec<i64>)>> {
-        use crate::estimation::MarginalEstimates;
-        let rounded =
-            |set: &AttributeSet| Ok((*set, in_units(&estimates.marginal(*set)?, self.bits())));
+        use crate::estimation::{MarginalEstimates, impossible};
+        let rounded = |set: &AttributeSet| {
+            let mut marginal = estimates.marginal(*set)?;
+            impossible::clear(self.schema(), *set, &mut marginal);
+            Ok((*set, in_units(&marginal, self.bits())))
+        };
         self.marginals.iter().map(rounded).collect()
     }
 }

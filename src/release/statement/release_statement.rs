@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::privacy::{Neighbours, PrivacyUnit, Rho};
 use crate::release::document::{Block, Line, code, strong, text, to_markdown};
 use crate::release::ledger::Reservation;
+use crate::release::query_words::condition_in_words;
 use crate::release::report::Fact;
 use crate::schema::Schema;
 
@@ -89,10 +90,34 @@ pub struct ReleaseStatement<S> {
     /// The reservation in the ledger.
     ledger: Option<LedgerLine>,
     not_protected: Vec<String>,
+    /// The counts that the schema declares public.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    public_counts: Vec<PublicCount>,
+    /// The conditions that no record meets, as the schema declares.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    impossible: Vec<String>,
     schema: String,
     workload: String,
     #[serde(flatten)]
     pub(in crate::release) sections: S,
+}
+
+/// A number of records that is published without noise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct PublicCount {
+    /// The condition of the records in words; empty for all records.
+    records: String,
+    /// The number, once the records were read.
+    count: Option<u64>,
+}
+
+impl PublicCount {
+    fn in_words(&self) -> String {
+        match self.records.as_str() {
+            "" => "the number of records".to_owned(),
+            records => format!("the number of records with {records}"),
+        }
+    }
 }
 
 /// A line of a ledger.
@@ -132,6 +157,16 @@ impl<S> ReleaseStatement<S> {
             person_limit: terms.person,
             number_of_records_is_public: unit.neighbours == Neighbours::ReplaceOneRecord,
             ledger: None,
+            public_counts: {
+                let boxes = schema.public_counts().iter();
+                let count =
+                    |cells| PublicCount { records: condition_in_words(schema, cells), count: None };
+                boxes.map(count).collect()
+            },
+            impossible: {
+                let boxes = schema.impossible().iter();
+                boxes.map(|cells| condition_in_words(schema, cells)).collect()
+            },
             schema: schema_text.to_owned(),
             workload: workload.to_owned(),
             sections,
@@ -143,6 +178,14 @@ impl<S> ReleaseStatement<S> {
     pub fn reserved(mut self, ledger: &Path, reservation: &Reservation) -> Self {
         let (file, line) = (ledger.display().to_string(), reservation.line());
         self.ledger = Some(LedgerLine { file, line, sha256: reservation.hash().to_owned() });
+        self
+    }
+
+    /// Adds the numbers of the public counts.
+    #[must_use]
+    pub fn with_public_counts(mut self, counts: &[u64]) -> Self {
+        let public = self.public_counts.iter_mut().zip(counts);
+        public.for_each(|(public, count)| public.count = Some(*count));
         self
     }
 
@@ -278,6 +321,17 @@ impl<S: Sections + Serialize> ReleaseStatement<S> {
         };
         let cost = self.sections.cost_in_words(self.rho_reserved);
         line.extend([text(format!(", {neighbours}")), text(format!(": {cost}."))]);
+        if !self.public_counts.is_empty() {
+            let counts = self.public_counts.iter().map(|public| match public.count {
+                Some(count) => format!("{} ({count})", public.in_words()),
+                None => public.in_words(),
+            });
+            line.extend([text(format!(
+                " Outside this guarantee, and published without noise: {}. The guarantee is for \
+                 tables that agree in these counts.",
+                counts.collect::<Vec<_>>().join("; ")
+            ))]);
+        }
         line
     }
 
@@ -310,10 +364,22 @@ impl<S: Sections + Serialize> ReleaseStatement<S> {
                 text(" were dropped."),
             ]);
         }
-        line.extend([text(
-            " Only the noisy integers were computed from the records; every other output is \
-             computed from them or without the records.",
-        )]);
+        for condition in &self.impossible {
+            line.extend([text(format!(
+                " No record is supposed to have {condition}: where these attributes were measured \
+                 together, the estimates of such records are 0."
+            ))]);
+        }
+        line.extend([text(match self.public_counts.as_slice() {
+            [] => {
+                " Only the noisy integers were computed from the records; every other output is \
+                 computed from them or without the records."
+            }
+            _ => {
+                " Only the noisy integers and the public counts were computed from the records; \
+                 every other output is computed from them or without the records."
+            }
+        })]);
         line
     }
 }

@@ -1,6 +1,7 @@
 //! Independent checks of releases: cost, distribution, attack, planted mistakes, damaged inputs.
 
 pub(super) mod audit;
+mod conditions;
 pub(super) mod cost;
 pub(super) mod damaged;
 mod neighbours;

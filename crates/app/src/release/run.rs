@@ -13,7 +13,8 @@ use matmech::error::{Error, Result};
 use matmech::planner;
 use matmech::privacy::{Neighbours, PrivacyUnit};
 use matmech::release::{
-    Estimates, Inputs, IntegerPlan, Sources, Statement, Terms, adjust, records, run,
+    Estimates, Inputs, IntegerPlan, Sources, Statement, Terms, adjust, check_impossible, records,
+    run,
 };
 use matmech::schema::Schema;
 use matmech::workload::GroupedWorkload;
@@ -62,6 +63,26 @@ impl Release {
         ))
     }
 
+    /// Refuses public counts of neighbours that differ in them, and in staged releases.
+    fn check_public_counts(&self, schema: &Schema) -> Result<()> {
+        if schema.public_counts().is_empty() {
+            return Ok(());
+        }
+        let refuse = |expected: &str, found: &str, remedy: &str| {
+            Err(Error::bad_input("[[public]] tables of the schema", expected, found, remedy))
+        };
+        if self.mechanism.is_some() {
+            let remedy = "omit --mechanism, or remove the [[public]] tables";
+            return refuse("a release of unbiased answers", "a staged release", remedy);
+        }
+        if self.unit.neighbours == Neighbours::AddOrRemoveOneRecord {
+            let expected = "neighbouring tables with equal public counts, which replace records";
+            let remedy = "use --neighbours replace, or remove the [[public]] tables";
+            return refuse(expected, "neighbours that add or remove records", remedy);
+        }
+        Ok(())
+    }
+
     /// Makes the release, or only its plan in a dry run.
     ///
     /// # Errors
@@ -80,6 +101,7 @@ impl Release {
         self.out_of_domain.check(&schema)?;
         let (workload, workload_text) = self.target.read(&schema)?;
         check_count(&workload)?;
+        self.check_public_counts(&schema)?;
         let unit = unit_of(self.unit, &schema, self.person.is_some());
         let person = self.person.clone().map(|column| PersonLimit { column, rows: unit.rows });
         let delta = self.delta.unwrap_or(DELTA);
@@ -101,6 +123,8 @@ impl Release {
             IntegerPlan::of(&planned, &workload, rho, unit)
         })?;
         let planning = started.elapsed();
+        let sets = plan.measurements().iter().map(|measurement| measurement.attributes);
+        check_impossible(&schema, &sets.collect::<Vec<_>>())?;
         if self.adjust {
             adjust::check(plan.plan().measure().is_uniform())?;
         }
@@ -136,6 +160,7 @@ impl Release {
         let measured = run(plan, statement.clone(), sources, data, reservation)?;
         measured.write(&folder.subfolder("measurements")?)?;
         let estimates = Estimates::of(&measured)?;
+        let statement = statement.with_public_counts(&measured.public_counts);
         drop(measured);
         let outputs = folder.outputs(self.adjust, None);
         outputs.write_unbiased(&statement, &estimates, workload, steps)?;

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::cell_box::{BoxEntry, CellBox, cell_box};
 use super::coding::{AttributeCoding, Coder, Coding};
 use super::entry::{self, AttributeEntry, Origin};
 use super::text_file::read_text;
@@ -22,6 +23,8 @@ use crate::error::{Error, Result};
 pub struct Schema {
     attributes: Vec<Attribute>,
     codings: Vec<AttributeCoding>,
+    impossible: Vec<CellBox>,
+    public_counts: Vec<CellBox>,
 }
 
 #[derive(Deserialize)]
@@ -29,6 +32,10 @@ pub struct Schema {
 struct SchemaFile {
     #[serde(default)]
     attribute: Vec<Spanned<AttributeEntry>>,
+    #[serde(default)]
+    impossible: Vec<Spanned<BoxEntry>>,
+    #[serde(default)]
+    public: Vec<Spanned<BoxEntry>>,
 }
 
 impl SchemaFile {
@@ -37,7 +44,8 @@ impl SchemaFile {
             let expected = "a schema: [[attribute]] tables with name, kind = \"numeric\" | \
                             \"integer\" | \"categorical\", one of values = […], bins = { low, \
                             high, count }, edges = […] and size, and optional below, above, other, \
-                            missing and levels";
+                            missing and levels; and optional [[impossible]] and [[public]] tables with where = \
+                            { attribute = value }";
             Error::toml(origin, text, expected, &e)
         })
     }
@@ -90,7 +98,7 @@ impl Schema {
             return Err(Error::bad_input(what, "a name", "an empty name", "give `name`"));
         }
         check_attributes(&attributes, what)?;
-        Ok(Schema { attributes, codings })
+        Ok(Schema { attributes, codings, impossible: Vec::new(), public_counts: Vec::new() })
     }
 
     /// Reads a schema from TOML text.
@@ -110,7 +118,32 @@ impl Schema {
             let place = file.attribute.get(i).map(|entry| origin.of_table(entry));
             format!("{}, attribute {} `{}`", place.unwrap_or_default(), i + 1, attribute.name)
         };
-        Self::with_codings(attributes, codings, what).map_err(|e| e.located(name))
+        let schema = Self::with_codings(attributes, codings, what).map_err(|e| e.located(name))?;
+        schema.with_boxes(&file, origin)
+    }
+
+    /// Adds the cells that cannot occur and the public counts.
+    fn with_boxes(mut self, file: &SchemaFile, origin: Origin<'_>) -> Result<Self> {
+        for entry in &file.impossible {
+            let what = format!("{}, table [[impossible]]", origin.of_table(entry));
+            let cells = cell_box(entry.get_ref(), &self, &what)?;
+            if cells.chosen().iter().all(|chosen| !chosen.contains(&false)) {
+                let expected = "at least one condition, on some of the values of an attribute";
+                let remedy = "write where = { attribute = value, … }";
+                return Err(Error::bad_input(what, expected, "every record", remedy));
+            }
+            self.impossible.push(cells);
+        }
+        for entry in &file.public {
+            let what = format!("{}, table [[public]]", origin.of_table(entry));
+            let cells = cell_box(entry.get_ref(), &self, &what)?;
+            if self.public_counts.contains(&cells) {
+                let remedy = "remove one of the two";
+                return Err(Error::bad_input(what, "a count given once", "it twice", remedy));
+            }
+            self.public_counts.push(cells);
+        }
+        Ok(self)
     }
 
     /// Returns a schema's text with the content of the files of levels in place of their paths.
@@ -197,6 +230,16 @@ impl Schema {
     /// one. Otherwise a missing value is outside the attribute.
     pub fn missing(&self, position: usize) -> Option<u32> {
         self.codings.get(position)?.missing
+    }
+
+    /// Returns the combinations of values that cannot occur.
+    pub fn impossible(&self) -> &[CellBox] {
+        &self.impossible
+    }
+
+    /// Returns the counts of records that are public.
+    pub fn public_counts(&self) -> &[CellBox] {
+        &self.public_counts
     }
 
     /// Returns whether every attribute has a cell for values outside it.

@@ -64,7 +64,7 @@ impl Origin<'_> {
     }
 
     /// Returns the position of a table in words, with the name of the file.
-    pub fn of_table(self, entry: &Spanned<AttributeEntry>) -> String {
+    pub fn of_table<T>(self, entry: &Spanned<T>) -> String {
         format!("{}, {}", self.name, self.place(entry.span().start))
     }
 
@@ -125,7 +125,7 @@ pub(super) fn check_keys(entries: &[Spanned<AttributeEntry>], origin: Origin<'_>
 /// A value in a schema file.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum ValueEntry {
+pub(super) enum ValueEntry {
     Number(NumberEntry),
     Text(String),
     Truth(bool),
@@ -135,7 +135,7 @@ enum ValueEntry {
 /// A number in a schema file; a floating-point number stands for its shortest decimal.
 #[derive(Deserialize, Clone, Copy)]
 #[serde(untagged)]
-enum NumberEntry {
+pub(super) enum NumberEntry {
     Whole(i64),
     Real(f64),
 }
@@ -169,7 +169,7 @@ impl std::fmt::Display for NumberEntry {
 
 impl ValueEntry {
     /// Returns the value, or the text of an invalid one.
-    fn value(&self) -> std::result::Result<ListedValue, String> {
+    pub(super) fn value(&self) -> std::result::Result<ListedValue, String> {
         match self {
             ValueEntry::Text(text) => Ok(ListedValue::Text(text.trim().to_owned())),
             ValueEntry::Truth(truth) => Ok(ListedValue::Boolean(*truth)),

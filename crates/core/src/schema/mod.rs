@@ -17,11 +17,15 @@
 //! # Optional, for a categorical attribute: levels = { region = ["N", "S"] }.
 //! ```
 //!
+//! `[[impossible]]` tables list combinations of values that cannot occur, `[[public]]` tables counts that
+//! are published without noise, both with `where = { age = { from = 0, to = 14 }, sex = ["f"] }`.
+//!
 //! `size` counts the values, bins or cell numbers without the cells that `below`, `above`, `missing`
 //! and `other` add.
 
 mod attribute_codings;
 mod bins;
+mod cell_box;
 mod coding;
 mod entry;
 mod integer_table;
@@ -36,6 +40,7 @@ mod tests;
 
 pub use attribute_codings::Schema;
 pub use bins::Bins;
+pub use cell_box::CellBox;
 pub use coding::{Coded, Coder, Coding};
 pub use source::SchemaSource;
 pub use text_file::read_text;

@@ -1,6 +1,7 @@
 //! Staged releases with noise of a deterministic stream, and what they must have.
 
 use super::*;
+use crate::schema::Schema;
 
 /// A plan with the texts of its schema and workload.
 pub(super) struct Planned {
@@ -18,9 +19,21 @@ pub(super) fn planned(
     unit: PrivacyUnit,
     share: f64,
 ) -> Planned {
-    let (schema, text) = (schema(sizes), schema_text(sizes));
+    planned_over(&schema(sizes), schema_text(sizes), workload, mechanism, budget, unit, share)
+}
+
+/// Returns the plan of a mechanism on a schema with its text.
+pub(super) fn planned_over(
+    schema: &Schema,
+    text: String,
+    workload: &str,
+    mechanism: &str,
+    budget: f64,
+    unit: PrivacyUnit,
+    share: f64,
+) -> Planned {
     let origin = std::path::Path::new("");
-    let parsed = GroupedWorkload::from_toml(&schema, workload, "W.toml", origin).unwrap();
+    let parsed = GroupedWorkload::from_toml(schema, workload, "W.toml", origin).unwrap();
     let settings = crate::mechanism::by_name(mechanism).unwrap().as_staged().unwrap();
     let rho = rho(budget);
     let plan = StagedPlan::of(settings, &parsed, rho, unit, share).unwrap();

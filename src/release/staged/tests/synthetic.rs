@@ -3,6 +3,7 @@
 use super::*;
 use crate::domain::AttributeSet;
 use crate::release::records::{RecordCount, draw};
+use crate::schema::Schema;
 use crate::test_support::read_csv;
 
 /// Returns the L1 distances of the marginals of two tables.
@@ -114,4 +115,39 @@ fn bounds_depend_on_the_measurements_only() {
         (synthetic, std::fs::read(path).unwrap())
     };
     assert_eq!(of(measured, "first.csv"), of(again, "again.csv"));
+}
+
+/// No published cell and no record has an impossible combination, also if the table has it.
+#[test]
+fn impossible_combinations_are_in_no_output() {
+    let sizes = [3, 2, 4];
+    let text = format!(
+        "{}[[impossible]]\nwhere = {{ A1 = [0, 1], A3 = {{ from = 1, to = 3 }} }}\n\
+         [[impossible]]\nwhere = {{ A1 = 2, A2 = 0 }}\n",
+        schema_text(&sizes)
+    );
+    let schema = Schema::from_toml(&text, "S.toml").unwrap();
+    let unit = PrivacyUnit::default();
+    let planned = planned_over(&schema, text, PAIRS, "staged", 1.0, unit, 0.1);
+    let records = records_of(&schema, &rows(&sizes));
+    for seed in 0..20 {
+        let marginals = StagedMarginals::of(released(&planned, &records, seed)).unwrap();
+        for (set, cells) in marginals.published() {
+            let shape = set.select(&sizes);
+            for impossible in schema.impossible() {
+                if impossible.attributes().is_subset(*set) {
+                    let inside = impossible.cells(*set, &shape);
+                    assert!(inside.iter().zip(cells).all(|(inside, x)| !inside || *x == 0));
+                }
+            }
+        }
+        let model = &marginals.estimates().unwrap().fit;
+        let (drawn, _) = draw(&schema, model, RecordCount::Exactly(50)).unwrap();
+        let columns: Vec<Vec<u32>> =
+            (0..3).map(|p| drawn.column(p).into_iter().flatten().collect()).collect();
+        for index in 0..50 {
+            let record: Vec<usize> = columns.iter().map(|c| c[index] as usize).collect();
+            assert!(schema.impossible().iter().all(|cells| !cells.contains(|p| record[p])));
+        }
+    }
 }
