@@ -29,7 +29,7 @@ TEXTS = [
     "0.3", "0.30000000000000004", "3.3333333333333333333333333333333333333333333", "1e-05",
     "3.33333333333333333333333333333333", "1e10001", "1e00000000000000000001", "9" * 40, "1" * 2001,
     "0." + "3" * 1990, "-1e-400", "1e400", "1,5", "1_0", "0x1", "1e", "1e+", "1e5.0", "--1",
-    "1.2.3",
+    "1.2.3", "unknown", "7", "7.0", "-1.5", "2.5",
     "00", "0e5", "inf", "nan", "a", "A", " a", "a ", "\ta\n", "\u2003a\u00a0", "a\r\nb", "it's",
     'say "x"', "x;y", "--", "\\", "\\'", "é", "e\u0301", "ß", "日本", "true", "True", "TRUE", "tRUE",
     "false", "2024-02-29", "2024-02-29 00:00:00", "2024-02-29T00:00:00.000", "2024-02-29T00:00",
@@ -51,7 +51,11 @@ WORDS = {"values": ["a", "1", "01", "it's", 'say "x"', "x;y", "a\r\nb", "\\", "�
 SWITCH = {"values": [True, False], "kind": "categorical"}
 DATES = {"values": [datetime.date(2024, 2, 29), datetime.datetime(1969, 12, 31, 23, 59, 59)],
          "kind": "categorical"}
-NUMERIC = [BINS, EDGES, NEGATIVE, INDEX, CODES, NUMBERS]
+OPEN = BINS | {"below": True, "above": True}
+INTEGERS_ONLY = {"edges": [-1.5, 0, 2.5, 10], "kind": "integer"}
+OPEN_INTEGERS = INTEGERS_ONLY | {"below": True, "above": True}
+LABELS = {"missing": "unknown", "other": "7"}
+NUMERIC = [BINS, EDGES, NEGATIVE, INDEX, CODES, NUMBERS, OPEN, INTEGERS_ONLY, OPEN_INTEGERS]
 
 
 def repeated(values, rng):
@@ -73,7 +77,7 @@ class Engines(unittest.TestCase):
         ledger, out = self.folder / f"{self.runs}.ledger", self.folder / f"{self.runs}"
         unit = {k: v for k, v in options.items() if k in ("person", "unit_rows")}
         matmech.create_ledger(ledger, rho=1e9, **unit)
-        options = {"ways": [1], **options}
+        options = {"ways": [1], "out_of_domain": "drop", **options}
         found = matmech.release(schema, data, ledger=ledger, out=out, rho=1e9, **options)
         return np.round(found.answers["estimate"]).astype(int).tolist()
 
@@ -84,10 +88,9 @@ class Engines(unittest.TestCase):
             values = repeated(values, rng)
             table = table_of(f"t{number}", values)
             for kind in kinds:
-                for extra in ({}, {"other": True}):
-                    schema = [{"name": "v", **kind}]
-                    if extra and "values" in kind:
-                        schema[0]["other"] = kind["values"][-1]
+                listed = {"other": kind["values"][-1]} if "values" in kind else {}
+                for extra in ({}, listed, LABELS):
+                    schema = [{"name": "v", **kind, **extra}]
                     for rule in ("drop", "clamp"):
                         with self.subTest(kind=kind, number=number, rule=rule, extra=extra):
                             memory = {"v": array(values)}
@@ -165,7 +168,7 @@ class SQLite(Engines):
             matmech.create_ledger(ledger, rho=1.0)
             with self.assertRaises(matmech.Error) as refused:
                 matmech.release(schema, table, ways=[2], rho=1.0, ledger=ledger,
-                                out=self.folder / f"out{spent}", **options)
+                                out=self.folder / f"out{spent}", out_of_domain="drop", **options)
             message = str(refused.exception)
             self.assertIn("one table", message)
             self.assertNotIn("79", message)

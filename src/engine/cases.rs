@@ -36,6 +36,8 @@ pub(super) struct Cases {
     pub(super) intervals: Vec<UpTo>,
     /// Numbers beyond all intervals.
     pub(super) beyond: Cell,
+    /// Whether fractions that are no single number are outside.
+    pub(super) is_integer: bool,
 }
 
 /// The texts of booleans.
@@ -45,43 +47,63 @@ impl Cases {
     pub(super) fn of(schema: &Schema, position: usize, rule: OutOfDomain) -> Self {
         let coder = schema.coder(position);
         let other = schema.other(position);
+        let missing = schema.missing(position).or(other);
         let clamps = rule == OutOfDomain::Clamp;
         let cell = |value: Value<'_>| match coder.code(value) {
             Coded::Cell(cell) => Some(cell),
             Coded::Nearest(cell) if clamps => Some(cell),
+            Coded::Missing => missing,
             _ => other,
         };
         let mut cases = Cases {
             missing: cell(Value::Missing),
             outside: cell(Value::Other),
-            texts: Vec::new(),
+            // An empty text is missing, unless it is listed.
+            texts: vec![(String::new(), cell(Value::Text("")))],
             booleans: [false, true].map(|boolean| cell(Value::Boolean(boolean))),
             times: Vec::new(),
             numbers: Vec::new(),
             intervals: Vec::new(),
             beyond: cell(Value::Other),
+            is_integer: false,
         };
+        let labels: Vec<ListedValue> = (0..schema.attributes()[position].size)
+            .filter_map(|cell| schema.label(position, cell).cloned())
+            .collect();
         let number = |number: &Decimal| cell(Value::Number(number));
+        // Integers beyond an edge that are no label: there are at most two labels.
+        let beyond = |integers: [Decimal; 3]| {
+            let is_label =
+                |integer: &Decimal| labels.iter().any(|l| number_of(l).as_ref() == Some(integer));
+            integers.into_iter().find(|integer| !is_label(integer)).map_or(other, |n| number(&n))
+        };
         let below = |bound: &Decimal| UpTo {
             bound: bound.to_ratio(),
             is_included: false,
-            cell: number(&bound.minus(&1i64.into())),
+            cell: beyond([2i64, 3, 4].map(|k| bound.minus(&k.into()).ceiling(0))),
         };
-        let above = |bound: &Decimal| number(&bound.plus(&1i64.into()));
+        let above =
+            |bound: &Decimal| beyond([1i64, 2, 3].map(|k| bound.plus(&k.into()).ceiling(0)));
         match schema.coding(position) {
-            Some(Coding::Values(values)) => cases.list(values, &coder, &cell),
+            Some(Coding::Values(values)) => {
+                let listed: Vec<ListedValue> = values.iter().chain(&labels).cloned().collect();
+                cases.list(&listed, &coder, &cell);
+            }
             Some(Coding::Bins(bins)) => {
                 cases.intervals.push(below(bins.low()));
-                cases.intervals.extend((0..bins.count()).map(|bin| UpTo {
-                    bound: bins.edge(bin + 1),
-                    is_included: bin + 1 == bins.count(),
+                let closed = bins.between_edges();
+                cases.intervals.extend(closed.clone().map(|bin| UpTo {
+                    bound: bins.edge(bin - closed.start + 1),
+                    is_included: bin + 1 == closed.end,
                     cell: number(&bins.midpoint(bin)),
                 }));
+                cases.is_integer = bins.is_integer();
                 cases.beyond = above(bins.high());
             }
             _ => {
-                let last = Decimal::from(schema.attributes()[position].size as i128 - 1);
-                let cells = (0..schema.attributes()[position].size as i128).map(Decimal::from);
+                let size = (schema.attributes()[position].size - labels.len()) as i128;
+                let last = Decimal::from(size - 1);
+                let cells = (0..size).map(Decimal::from);
                 cases.numbers.extend(cells.map(|value| {
                     let cell = number(&value);
                     (value, cell)
@@ -91,6 +113,9 @@ impl Cases {
                 cases.intervals.push(UpTo { bound, is_included: true, cell });
                 cases.beyond = above(&last);
             }
+        }
+        if !matches!(schema.coding(position), Some(Coding::Values(_))) && !labels.is_empty() {
+            cases.list(&labels, &coder, &cell);
         }
         cases
     }
@@ -111,17 +136,15 @@ impl Cases {
             _ => None,
         });
         // Other spellings of a boolean are outside, unless it is listed.
-        self.texts = texts.chain(BOOLEANS).map(|t| (t.to_owned(), cell(Value::Text(t)))).collect();
+        let texts = texts.chain(BOOLEANS);
+        self.texts.extend(texts.map(|text| (text.to_owned(), cell(Value::Text(text)))));
         let mut numbers: Vec<Decimal> = values.iter().filter_map(number_of).collect();
         numbers.sort();
         numbers.dedup();
-        self.numbers = numbers
-            .into_iter()
-            .map(|number| {
-                let cell = cell(Value::Number(&number));
-                (number, cell)
-            })
-            .collect();
+        self.numbers.extend(numbers.into_iter().map(|number| {
+            let cell = cell(Value::Number(&number));
+            (number, cell)
+        }));
         let mut times: Vec<i128> = coder.times().collect();
         times.sort_unstable();
         for time in &times {

@@ -332,7 +332,10 @@ impl Column {
             let test = numbers.up_to(self.dialect, &value, &interval.bound, interval.is_included);
             format!("{test} THEN {}", of(interval.cell))
         });
-        case(&single.chain(intervals).collect::<Vec<_>>(), &of(cases.beyond))
+        let fraction = numbers.is_fraction(self.dialect, &value).filter(|_| cases.is_integer);
+        let fraction = fraction.map(|test| format!("{test} THEN {}", of(cases.outside)));
+        let tests: Vec<String> = single.chain(fraction).chain(intervals).collect();
+        case(&tests, &of(cases.beyond))
     }
 }
 

@@ -152,6 +152,12 @@ impl TextNumber {
         }
     }
 
+    /// Returns the condition that the number is no integer.
+    pub(super) fn is_fraction(&self) -> String {
+        let [point, digits] = ["point", "significant"].map(|name| self.column(name));
+        format!("{digits} <> '' AND length({digits}) > {point}")
+    }
+
     /// Returns the condition that the number equals another one.
     pub(super) fn equals(&self, number: &Decimal) -> String {
         let [sign, point, digits] = ["sign", "point", "significant"].map(|name| self.column(name));

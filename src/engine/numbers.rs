@@ -53,6 +53,21 @@ impl Numbers<'_> {
         }
     }
 
+    /// Returns the condition that a finite value is no integer; `None` if every value is one.
+    pub(super) fn is_fraction(&self, dialect: Dialect, value: &str) -> Option<String> {
+        match self {
+            Numbers::Grid { scale: 0, .. } => None,
+            Numbers::Text(text) => Some(text.is_fraction()),
+            // Larger doubles are integers, and SQLite has integers of 64 bits.
+            Numbers::Float { .. } if dialect == Dialect::Sqlite => Some(format!(
+                "abs({value}) < 9007199254740992.0 AND {value} <> CAST({value} AS INTEGER)"
+            )),
+            Numbers::Grid { .. } | Numbers::Float { .. } => {
+                Some(format!("{value} <> FLOOR({value})"))
+            }
+        }
+    }
+
     /// Returns the condition that a value equals a number; `None` if no value does.
     pub(super) fn equals(&self, dialect: Dialect, value: &str, number: &Decimal) -> Option<String> {
         match self {

@@ -6,7 +6,7 @@ use matmech::data::{CountedRows, MarginalEngine, OutOfDomain, PersonLimit};
 use matmech::domain::AttributeSet;
 use matmech::engine::{CountingSql, Dialect, PersonColumn, SqlType};
 use matmech::error::Result;
-use matmech::schema::Schema;
+use matmech::schema::{CellBox, Schema};
 use matmech::workload::GroupedWorkload;
 
 /// A table of an engine.
@@ -109,7 +109,9 @@ impl EngineTable {
     ) -> Result<Script> {
         let sql = self.counting(workload.schema(), person, rule)?;
         let view = self.dialect.table(view)?;
-        let statements = maximal(workload.groups().iter().map(|group| group.attributes()))
+        let queried = workload.groups().iter().map(|group| group.attributes());
+        let public = workload.schema().public_counts().iter().map(CellBox::attributes);
+        let statements = maximal(queried.chain(public))
             .into_iter()
             .map(|set| (set, CountingSql::count_in(set, &view)))
             .collect();

@@ -16,7 +16,7 @@ use matmech::release::{
     Estimates, Inputs, IntegerPlan, Sources, Statement, Terms, adjust, check_impossible, records,
     run,
 };
-use matmech::schema::Schema;
+use matmech::schema::{CellBox, Schema};
 use matmech::workload::GroupedWorkload;
 
 /// The planner of releases without `--planner` and `--mechanism`.
@@ -138,7 +138,9 @@ impl Release {
         let expectation = report.expectation();
         let inputs = Inputs::of(&workload, planner.files().first().copied())?;
         let sources = Sources { schema: &schema_text, inputs: &inputs };
-        let needed: Vec<_> = plan.measurements().iter().map(|m| m.attributes).collect();
+        let public = schema.public_counts().iter().map(CellBox::attributes);
+        let measured = plan.measurements().iter().map(|m| m.attributes);
+        let needed: Vec<_> = measured.chain(public).collect();
         self.spend((rho, unit), (&schema, &needed), &expectation, steps, |spending| {
             let statement = statement.reserved(spending.ledger, spending.reservation);
             report.written(spending.out);

@@ -126,7 +126,7 @@ impl Schema {
     fn with_boxes(mut self, file: &SchemaFile, origin: Origin<'_>) -> Result<Self> {
         for entry in &file.impossible {
             let what = format!("{}, table [[impossible]]", origin.of_table(entry));
-            let cells = cell_box(entry.get_ref(), &self, &what)?;
+            let cells = cell_box(entry.get_ref(), &self.attributes, &self.codings, &what)?;
             if cells.chosen().iter().all(|chosen| !chosen.contains(&false)) {
                 let expected = "at least one condition, on some of the values of an attribute";
                 let remedy = "write where = { attribute = value, … }";
@@ -136,7 +136,7 @@ impl Schema {
         }
         for entry in &file.public {
             let what = format!("{}, table [[public]]", origin.of_table(entry));
-            let cells = cell_box(entry.get_ref(), &self, &what)?;
+            let cells = cell_box(entry.get_ref(), &self.attributes, &self.codings, &what)?;
             if self.public_counts.contains(&cells) {
                 let remedy = "remove one of the two";
                 return Err(Error::bad_input(what, "a count given once", "it twice", remedy));

@@ -1,5 +1,7 @@
 //! Bins of equal width with exact edges.
 
+use std::ops::Range;
+
 use num_bigint::BigInt;
 use num_rational::Ratio;
 use num_traits::{One, Signed, ToPrimitive, Zero};
@@ -107,6 +109,12 @@ impl Bins {
     /// Returns the number of bins, with those of lower and of higher numbers.
     pub fn count(&self) -> usize {
         self.count + usize::from(self.below) + usize::from(self.above)
+    }
+
+    /// Returns the indices of the bins between edges, without open ends.
+    pub fn between_edges(&self) -> Range<usize> {
+        let below = usize::from(self.below);
+        below..below + self.count
     }
 
     /// Returns the index among the bins between edges; `None` for a bin with an open end.

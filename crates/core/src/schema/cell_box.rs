@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::attribute_codings::Schema;
-use super::coding::Coded;
+use super::coding::{AttributeCoding, Coded, Coder};
 use super::entry::ValueEntry;
-use crate::domain::{AttributeKind, AttributeSet};
+use crate::domain::{Attribute, AttributeKind, AttributeSet};
 use crate::error::{Error, Result};
 
 /// The cells of some attributes that meet one condition per attribute.
@@ -85,11 +84,21 @@ struct RangeEntry {
 }
 
 /// Returns the box of an entry; `what` names its table in messages.
-pub(super) fn cell_box(entry: &BoxEntry, schema: &Schema, what: &str) -> Result<CellBox> {
+pub(super) fn cell_box(
+    entry: &BoxEntry,
+    attributes: &[Attribute],
+    codings: &[AttributeCoding],
+    what: &str,
+) -> Result<CellBox> {
     let mut parts = Vec::with_capacity(entry.conditions.len());
     for (name, condition) in &entry.conditions {
-        let position = schema.position(name).map_err(|e| e.located(what))?;
-        parts.push((position, chosen(condition, schema, position, what)?));
+        let Some(position) = attributes.iter().position(|attribute| attribute.name == *name) else {
+            let known: Vec<&str> = attributes.iter().map(|a| a.name.as_str()).collect();
+            let remedy = "check the spelling, or add the attribute to the schema";
+            return Err(Error::unknown_name("attribute", name, &known, remedy).located(what));
+        };
+        let (attribute, coding) = (&attributes[position], &codings[position]);
+        parts.push((position, chosen(condition, attribute, coding, what)?));
     }
     parts.sort_unstable_by_key(|(position, _)| *position);
     let positions: Vec<usize> = parts.iter().map(|(position, _)| *position).collect();
@@ -100,12 +109,11 @@ pub(super) fn cell_box(entry: &BoxEntry, schema: &Schema, what: &str) -> Result<
 /// Returns which values of an attribute meet a condition.
 fn chosen(
     condition: &ConditionEntry,
-    schema: &Schema,
-    position: usize,
+    attribute: &Attribute,
+    coding: &AttributeCoding,
     what: &str,
 ) -> Result<Vec<bool>> {
-    let attribute = &schema.attributes()[position];
-    let coder = schema.coder(position);
+    let coder = Coder::new(coding, attribute);
     let refused = |expected: String, found: String| {
         let what = format!("{what}, condition on `{}`", attribute.name);
         Error::bad_input(what, expected, found, "name values of the attribute")
@@ -152,6 +160,7 @@ fn chosen(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::Schema;
 
     const SCHEMA: &str = r#"
         [[attribute]]

@@ -243,7 +243,7 @@ impl<'a> Coder<'a> {
     pub fn times(&self) -> impl Iterator<Item = i128> + '_ {
         let listed = match &self.cells {
             Cells::Listed(listed) => Some(listed.times()),
-            _ => None,
+            _ => self.labels.as_ref().map(Listed::times),
         };
         listed.into_iter().flatten()
     }
