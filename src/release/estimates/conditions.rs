@@ -10,9 +10,7 @@
 //! These are the least-squares estimates that agree with all known answers. They stay unbiased, and
 //! the variance of every other query can only fall.
 
-use std::collections::HashMap;
-
-use super::least_squares::{Estimates, Part};
+use super::least_squares::{Direction, Estimates, Part};
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
 use crate::residual::{centre_for, contracted, project_for, spread_for};
@@ -32,9 +30,6 @@ struct Known {
     cells: Vec<bool>,
     value: f64,
 }
-
-/// u, by subspace.
-pub(super) type Direction = HashMap<AttributeSet, Vec<f64>>;
 
 /// Refuses more impossible cells than estimates can be conditioned on.
 ///

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use super::conditions::Direction;
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
 use crate::planner::{Decomposition, SubspaceStrategy};
@@ -41,6 +40,9 @@ pub struct Estimates {
     /// The directions in which the schema determines the estimates, orthonormal before it does.
     pub(super) directions: Vec<Direction>,
 }
+
+/// A vector over the cells of every subspace.
+pub(super) type Direction = HashMap<AttributeSet, Vec<f64>>;
 
 /// Variances by factor and families, which many groups share.
 pub(super) type KnownVariances = HashMap<(usize, Vec<Family>), Arc<Vec<f64>>>;
