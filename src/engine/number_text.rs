@@ -152,6 +152,12 @@ impl TextNumber {
         }
     }
 
+    /// Returns the condition that the number is not an integer.
+    pub(super) fn is_fraction(&self) -> String {
+        let [sign, point, digits] = ["sign", "point", "significant"].map(|name| self.column(name));
+        format!("{sign} <> 0 AND length({digits}) > {point}")
+    }
+
     /// Returns the condition that the number equals another one.
     pub(super) fn equals(&self, number: &Decimal) -> String {
         let [sign, point, digits] = ["sign", "point", "significant"].map(|name| self.column(name));

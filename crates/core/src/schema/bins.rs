@@ -109,6 +109,12 @@ impl Bins {
         self.count + usize::from(self.below) + usize::from(self.above)
     }
 
+    /// Returns the indices of the bins between edges. A bin with an open end is before or after.
+    pub fn between_edges(&self) -> std::ops::Range<usize> {
+        let first = usize::from(self.below);
+        first..first + self.count
+    }
+
     /// Returns the index among the bins between edges; `None` for a bin with an open end.
     fn closed(&self, index: usize) -> Option<usize> {
         index.checked_sub(usize::from(self.below)).filter(|bin| *bin < self.count)
@@ -136,7 +142,7 @@ impl Bins {
         (self.high.to_ratio() - self.low.to_ratio()) / BigInt::from(self.count)
     }
 
-    /// Returns edge k exactly.
+    /// Returns edge k exactly, of the bins between edges.
     pub fn edge(&self, index: usize) -> Ratio<BigInt> {
         match (&self.inner, index) {
             (Some(_), 0) => self.low.to_ratio(),
