@@ -103,7 +103,7 @@ class Engines(unittest.TestCase):
         ledger, out = self.folder / f"{self.runs}.ledger", self.folder / f"{self.runs}"
         unit = {k: v for k, v in options.items() if k in ("person", "unit_rows")}
         matmech.create_ledger(ledger, rho=1e9, **unit)
-        options = {"ways": [1], **options}
+        options = {"ways": [1], "out_of_domain": "drop", **options}
         found = matmech.release(schema, data, ledger=ledger, out=out, rho=1e9, **options)
         return np.round(found.answers["estimate"]).astype(int).tolist()
 
@@ -214,7 +214,7 @@ class SQLite(Engines):
             matmech.create_ledger(ledger, rho=1.0)
             with self.assertRaises(matmech.Error) as refused:
                 matmech.release(schema, table, ways=[2], rho=1.0, ledger=ledger,
-                                out=self.folder / f"out{spent}", **options)
+                                out=self.folder / f"out{spent}", out_of_domain="drop", **options)
             message = str(refused.exception)
             self.assertIn("one table", message)
             self.assertNotIn("79", message)
