@@ -328,14 +328,16 @@ impl Column {
             let test = numbers.equals(self.dialect, &value, number)?;
             Some(format!("{test} THEN {}", of(*cell)))
         });
+        let fractions = match cases.has_fractions {
+            true => None,
+            false => numbers.is_fraction(self.dialect, &value),
+        };
+        let fractions = fractions.map(|test| format!("{test} THEN {}", of(cases.outside)));
         let intervals = cases.intervals.iter().map(|interval| {
             let test = numbers.up_to(self.dialect, &value, &interval.bound, interval.is_included);
             format!("{test} THEN {}", of(interval.cell))
         });
-        let fraction = numbers.is_fraction(self.dialect, &value).filter(|_| cases.is_integer);
-        let fraction = fraction.map(|test| format!("{test} THEN {}", of(cases.outside)));
-        let tests: Vec<String> = single.chain(fraction).chain(intervals).collect();
-        case(&tests, &of(cases.beyond))
+        case(&single.chain(fractions).chain(intervals).collect::<Vec<_>>(), &of(cases.beyond))
     }
 }
 

@@ -39,6 +39,8 @@ struct Spelling {
     position: &'static str,
     /// The function that trims both sides of a text.
     trim: &'static str,
+    /// The function that rounds a floating-point number to an integer.
+    rounded: &'static str,
     /// The largest magnitudes of integers: bits without the sign.
     integer_bits: u32,
     /// What ends a query whose expressions the engine would otherwise copy into an outer query, so
@@ -58,6 +60,7 @@ const SPELLINGS: [(Dialect, Spelling); 4] = [
             single: "FLOAT",
             position: "instr",
             trim: "trim",
+            rounded: "trunc",
             integer_bits: 127,
             fence: "",
         },
@@ -73,6 +76,7 @@ const SPELLINGS: [(Dialect, Spelling); 4] = [
             single: "FLOAT",
             position: "instr",
             trim: "TRIM(BOTH",
+            rounded: "rint",
             integer_bits: 63,
             fence: "",
         },
@@ -88,6 +92,7 @@ const SPELLINGS: [(Dialect, Spelling); 4] = [
             single: "REAL",
             position: "instr",
             trim: "trim",
+            rounded: "round",
             integer_bits: 63,
             fence: " LIMIT -1",
         },
@@ -103,6 +108,7 @@ const SPELLINGS: [(Dialect, Spelling); 4] = [
             single: "REAL",
             position: "strpos",
             trim: "btrim",
+            rounded: "trunc",
             integer_bits: 63,
             fence: " OFFSET 0",
         },
@@ -201,6 +207,11 @@ impl Dialect {
             _ if is_single => format!("CAST('{number}' AS {})", spelling.single),
             _ => format!("CAST('{number}' AS {})", spelling.double),
         }
+    }
+
+    /// Rounds a floating-point number to an integer.
+    pub(super) fn rounded(self, value: &str) -> String {
+        format!("{}({value})", self.spelling().rounded)
     }
 
     pub(super) fn fence(self) -> &'static str {

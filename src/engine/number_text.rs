@@ -152,10 +152,10 @@ impl TextNumber {
         }
     }
 
-    /// Returns the condition that the number is no integer.
+    /// Returns the condition that the number is not an integer.
     pub(super) fn is_fraction(&self) -> String {
-        let [point, digits] = ["point", "significant"].map(|name| self.column(name));
-        format!("{digits} <> '' AND length({digits}) > {point}")
+        let [sign, point, digits] = ["sign", "point", "significant"].map(|name| self.column(name));
+        format!("{sign} <> 0 AND length({digits}) > {point}")
     }
 
     /// Returns the condition that the number equals another one.

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use num_bigint::{BigInt, Sign};
 use num_rational::Ratio;
 
-use super::dialect::Dialect;
+use super::dialect::{Dialect, Side};
 use super::number_text::{TextNumber, normal_form};
 use crate::decimal::Decimal;
 
@@ -53,21 +53,6 @@ impl Numbers<'_> {
         }
     }
 
-    /// Returns the condition that a finite value is no integer; `None` if every value is one.
-    pub(super) fn is_fraction(&self, dialect: Dialect, value: &str) -> Option<String> {
-        match self {
-            Numbers::Grid { scale: 0, .. } => None,
-            Numbers::Text(text) => Some(text.is_fraction()),
-            // Larger doubles are integers, and SQLite has integers of 64 bits.
-            Numbers::Float { .. } if dialect == Dialect::Sqlite => Some(format!(
-                "abs({value}) < 9007199254740992.0 AND {value} <> CAST({value} AS INTEGER)"
-            )),
-            Numbers::Grid { .. } | Numbers::Float { .. } => {
-                Some(format!("{value} <> FLOOR({value})"))
-            }
-        }
-    }
-
     /// Returns the condition that a value equals a number; `None` if no value does.
     pub(super) fn equals(&self, dialect: Dialect, value: &str, number: &Decimal) -> Option<String> {
         match self {
@@ -87,6 +72,20 @@ impl Numbers<'_> {
                 is_equal.then(|| format!("{value} = {}", float(dialect, nearest, *is_single)))
             }
             Numbers::Text(text) => Some(text.equals(number)),
+        }
+    }
+
+    /// Returns the condition that a finite value is not an integer; `None` if every value is one.
+    pub(super) fn is_fraction(&self, dialect: Dialect, value: &str) -> Option<String> {
+        match self {
+            Numbers::Grid { scale: 0, .. } => None,
+            Numbers::Grid { .. } => {
+                // Remainders of decimals are floating-point numbers in DuckDB.
+                let text = dialect.trim(Side::Trailing, "0", &dialect.as_text(value));
+                Some(format!("{value} <> 0 AND {text} NOT LIKE '%.'"))
+            }
+            Numbers::Float { .. } => Some(format!("{value} <> {}", dialect.rounded(value))),
+            Numbers::Text(text) => Some(text.is_fraction()),
         }
     }
 }

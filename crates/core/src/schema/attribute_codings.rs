@@ -214,11 +214,23 @@ impl Schema {
         self.codings.get(position).map(|attribute| &attribute.coding)
     }
 
+    /// Returns whether numbers that are not integers are outside the attribute at a position, except
+    /// listed ones.
+    pub fn is_integer(&self, position: usize) -> bool {
+        self.codings.get(position).is_some_and(|attribute| attribute.is_integer)
+    }
+
+    /// Returns the labels of the cells that `other` and `missing` add to an attribute. They are its
+    /// last cells.
+    pub fn labels(&self, position: usize) -> &[ListedValue] {
+        self.codings.get(position).map_or(&[], |attribute| &attribute.labels)
+    }
+
     /// Returns the label of a cell that `other` or `missing` adds to an attribute; `None` for a cell
     /// of its coding.
     pub fn label(&self, position: usize, cell: usize) -> Option<&ListedValue> {
-        let labels = &self.codings.get(position)?.labels;
-        labels.get(cell.checked_sub(self.attributes[position].size - labels.len())?)
+        let labels = self.labels(position);
+        labels.get(cell.checked_sub(self.attributes.get(position)?.size - labels.len())?)
     }
 
     /// Returns the cell of values outside the attribute at a position, if the schema declares one.

@@ -1,7 +1,5 @@
 //! Bins of equal width with exact edges.
 
-use std::ops::Range;
-
 use num_bigint::BigInt;
 use num_rational::Ratio;
 use num_traits::{One, Signed, ToPrimitive, Zero};
@@ -111,10 +109,10 @@ impl Bins {
         self.count + usize::from(self.below) + usize::from(self.above)
     }
 
-    /// Returns the indices of the bins between edges, without open ends.
-    pub fn between_edges(&self) -> Range<usize> {
-        let below = usize::from(self.below);
-        below..below + self.count
+    /// Returns the indices of the bins between edges. A bin with an open end is before or after.
+    pub fn between_edges(&self) -> std::ops::Range<usize> {
+        let first = usize::from(self.below);
+        first..first + self.count
     }
 
     /// Returns the index among the bins between edges; `None` for a bin with an open end.
@@ -144,7 +142,7 @@ impl Bins {
         (self.high.to_ratio() - self.low.to_ratio()) / BigInt::from(self.count)
     }
 
-    /// Returns edge k exactly.
+    /// Returns edge k exactly, of the bins between edges.
     pub fn edge(&self, index: usize) -> Ratio<BigInt> {
         match (&self.inner, index) {
             (Some(_), 0) => self.low.to_ratio(),

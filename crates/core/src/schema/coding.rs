@@ -239,13 +239,13 @@ impl<'a> Coder<'a> {
         }
     }
 
-    /// Returns the listed times, in nanoseconds after 1970-01-01.
+    /// Returns the listed times and those of labels, in nanoseconds after 1970-01-01.
     pub fn times(&self) -> impl Iterator<Item = i128> + '_ {
         let listed = match &self.cells {
-            Cells::Listed(listed) => Some(listed.times()),
-            _ => self.labels.as_ref().map(Listed::times),
+            Cells::Listed(listed) => Some(listed),
+            Cells::Index | Cells::Bins(_) => self.labels.as_ref(),
         };
-        listed.into_iter().flatten()
+        listed.into_iter().flat_map(Listed::times)
     }
 
     /// Returns whether a value of a column of this type can have a cell.

@@ -129,12 +129,12 @@ impl<'a> Listed<'a> {
         self.times.get(&time_of(text)?).copied()
     }
 
-    /// Returns whether a value of a column of this type can have a cell.
     /// Returns the listed times, in nanoseconds after 1970-01-01.
     pub fn times(&self) -> impl Iterator<Item = i128> + '_ {
         self.times.keys().copied()
     }
 
+    /// Returns whether a value of a column of this type can have a cell.
     pub fn accepts(&self, column: ColumnType) -> bool {
         let has_integers =
             !self.integers.is_empty() || self.numbers.keys().any(Decimal::is_integer);
