@@ -206,7 +206,8 @@ mod tests {
             [("small".to_owned(), "real".to_owned(), 4.0)]
         );
         // Ratios to the slow method: 1 and 0.5, 1 and 0.8, 1.
-        let share = "metric = 'ratio'\nwhere = { metric = 'error' }\nover = { method = 'slow' }\ntake = 'share'\n";
+        let share = "metric = 'ratio'\nwhere = { metric = 'error' }\n\
+                     over = { method = 'slow' }\ntake = 'share'\n";
         assert_eq!(derived(share)[0].2, 0.4);
         let set = format!("{spec}take = 'largest'\nset = {{ id = 'claim' }}\n");
         let spec: Entry = toml::from_str(&set).unwrap();

@@ -21,9 +21,8 @@ class Table:
     takes a statement and returns its rows; then ``dialect`` is ``"duckdb"``, ``"spark"``,
     ``"sqlite"`` or ``"postgres"``. ``table`` is a name, with dots between its parts; a part with
     dots is in double quotation marks. ``types`` gives the types of columns, such as
-    ``{"age": "bigint"}``; without it
-    those of DuckDB and Spark are read. SQLite needs none. ``order`` is
-    the column that orders the records of a person.
+    ``{"age": "bigint"}``; without it those of DuckDB and Spark are read. SQLite needs none.
+    ``order`` is the column that orders the records of a person.
 
     Statements run on the thread that calls :func:`release`. The table must not change meanwhile:
     a release is refused if two marginals are not those of one table.

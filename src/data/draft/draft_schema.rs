@@ -11,8 +11,8 @@ use crate::schema::ColumnType;
 /// Maximum distinct numbers that are listed; more get bins.
 const MAX_NUMBERS: usize = 12;
 
-/// A range that is so many times as wide as that of the middle 96 % of the numbers has bins of
-/// unequal width.
+/// The width of the range over that of the middle 96 % of the numbers, above which bins have unequal
+/// widths.
 const HEAVY_TAIL: f64 = 10.0;
 
 /// Maximum length of a line of values.

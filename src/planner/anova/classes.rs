@@ -30,9 +30,10 @@ pub(in crate::planner) struct Classes {
 impl Classes {
     /// Computes the classes of a workload.
     ///
-    /// Attributes of one class have equal size, kind and cells outside the order. Their groups have equal families, equal
-    /// weights, and other attributes of equal classes. A coarser partition also gives valid plans,
-    /// so weights and positions are ignored if the fine partition has too many classes.
+    /// Attributes of one class have equal size, kind and cells outside the order. Their groups have
+    /// equal families, equal weights, and other attributes of equal classes. A coarser partition
+    /// also gives valid plans, so weights and positions are ignored if the fine partition has too
+    /// many classes.
     /// O(attributes · groups · way) time per refinement.
     pub fn of(workload: &GroupedWorkload) -> Self {
         let joint =
@@ -83,9 +84,9 @@ type Role = (Vec<u64>, Vec<(usize, Vec<u64>)>);
 
 /// Partitions the attributes by colour refinement.
 ///
-/// The first colours are by size, cells outside the order, and kind. Each round refines them by the attributes' groups and
-/// the colours there, until no class splits. `all` includes weights, positions and the other
-/// attributes of groups.
+/// The first colours are by size, cells outside the order, and kind. Each round refines them by the
+/// attributes' groups and the colours there, until no class splits. `all` includes weights,
+/// positions and the other attributes of groups.
 fn refined(workload: &GroupedWorkload, all: bool) -> Vec<usize> {
     let attributes = workload.schema().attributes();
     let mut colours = numbered(

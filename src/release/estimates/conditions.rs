@@ -131,10 +131,9 @@ impl Estimates {
         }
         let deviation = variance.sqrt();
         direction.values_mut().flatten().for_each(|x| *x /= deviation);
-        let estimates = self.parts.iter().map(|(set, part)| (*set, part.estimate.as_slice()));
-        let estimate: f64 = estimates
-            .filter_map(|(set, values)| Some(product(components.get(&set)?, values)))
-            .sum();
+        let estimate = in_order(&components)
+            .filter_map(|(set, query)| Some(product(query, &self.parts.get(set)?.estimate)))
+            .sum::<f64>();
         let step = (known.value - estimate) / deviation;
         for (set, values) in &direction {
             if let Some(part) = self.parts.get_mut(set) {
@@ -205,9 +204,15 @@ fn product(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
-/// Returns the sum of products over common subspaces, in the order of the sets.
+/// Returns the sum of products over common subspaces.
 fn dot(a: &Direction, b: &Direction) -> f64 {
-    let mut sets: Vec<&AttributeSet> = a.keys().filter(|set| b.contains_key(set)).collect();
-    sets.sort_unstable();
-    sets.into_iter().map(|set| product(&a[set], &b[set])).sum()
+    in_order(a).filter_map(|(set, x)| Some(product(x, b.get(set)?))).sum()
+}
+
+/// Iterates over the subspaces in the order of their sets, so that sums have the same bits in every
+/// run.
+fn in_order(direction: &Direction) -> impl Iterator<Item = (&AttributeSet, &Vec<f64>)> {
+    let mut entries: Vec<_> = direction.iter().collect();
+    entries.sort_unstable_by_key(|(set, _)| **set);
+    entries.into_iter()
 }

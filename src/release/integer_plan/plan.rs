@@ -10,7 +10,7 @@ use super::rounded::Rounded;
 use crate::access::IntegerQuestion;
 use crate::error::{Error, Result};
 use crate::planner::{Plan, Reconstruction};
-use crate::privacy::{ExactRho, PrivacyUnit, RationalDeviation, Rho};
+use crate::privacy::{ExactRho, Neighbours, PrivacyUnit, RationalDeviation, Rho};
 use crate::release::rounding::Precision;
 use crate::strategy::{JointCost, JointSensitivity};
 use crate::workload::GroupedWorkload;
@@ -36,7 +36,8 @@ impl IntegerPlan {
     /// with coarse noise are multiplied by a power of two.
     ///
     /// # Errors
-    /// The plan does not measure residual subspaces, has joint strategies over too many cells or
+    /// The schema has public counts in which neighbours of the unit differ. The plan does not measure
+    /// residual subspaces, has joint strategies over too many cells or
     /// answers that could overflow, or no number of bits is precise enough.
     pub fn of(
         plan: &Plan,
@@ -50,6 +51,16 @@ impl IntegerPlan {
                 "a planner that measures residual subspaces",
                 "one that measures whole marginals or the full domain",
                 "use --planner query-smasher, anova, residual-planner or residual-planner-plus",
+            ));
+        }
+        if !workload.schema().public_counts().is_empty()
+            && unit.neighbours == Neighbours::AddOrRemoveOneRecord
+        {
+            return Err(Error::bad_input(
+                "[[public]] tables of the schema",
+                "neighbouring tables with equal public counts, which replace records",
+                "neighbours that add or remove records",
+                "use --neighbours replace (neighbours=\"replace\" in Python), or remove the tables",
             ));
         }
         let (rounded, precision) = Rounded::precise_enough(plan, workload)?;

@@ -38,7 +38,7 @@ impl StagedPlan {
     /// A share of ρ pays for the certificate; with share 0 there is none.
     ///
     /// # Errors
-    /// An invalid share; a workload that the mechanism refuses; a budget that is too large for fine
+    /// An invalid share; a schema with public counts; a workload that the mechanism refuses; a budget that is too large for fine
     /// noise; only a public number of records.
     pub fn of(
         settings: Staged,
@@ -57,6 +57,14 @@ impl StagedPlan {
         }
         let settings = settings.checked()?;
         let schema = workload.schema().clone();
+        if !schema.public_counts().is_empty() {
+            return Err(Error::bad_input(
+                "[[public]] tables of the schema",
+                "a release of unbiased answers",
+                "a staged release",
+                "omit --mechanism, or remove the tables",
+            ));
+        }
         let sets = sets_of(workload)?;
         let mut marginals: Vec<AttributeSet> = Vec::new();
         let mut seen = std::collections::HashSet::new();

@@ -183,6 +183,17 @@ fn public_counts_are_equal_between_neighbours() {
     let open = |unit| ReleaseTable::open(&records, rho(1.0), unit, ReleaseNoise::of_counter(1));
     assert!(open(PrivacyUnit::default()).public_counts(schema.public_counts()).is_err());
     assert!(open(UNIT).public_counts(schema.public_counts()).is_ok());
+    let parsed = GroupedWorkload::from_toml(&schema, PAIRS, "W.toml", std::path::Path::new(""));
+    let workload = parsed.unwrap();
+    let planner = crate::planner::by_name("query-smasher").unwrap();
+    let planned = planner.plan(&workload, rho(0.5).privacy_cost()).unwrap();
+    for (unit, is_accepted) in [(PrivacyUnit::default(), false), (UNIT, true)] {
+        let plan = IntegerPlan::of(&planned, &workload, rho(0.5), unit);
+        assert_eq!(plan.is_ok(), is_accepted);
+    }
+    let staged = crate::mechanism::by_name("staged").unwrap().as_staged().unwrap();
+    let refused = crate::release::staged::StagedPlan::of(staged, &workload, rho(0.5), UNIT, 0.03);
+    assert!(refused.unwrap_err().to_string().contains("[[public]]"));
     let (_, plan) = plan_over("query-smasher", &schema, PAIRS, 0.5, UNIT);
     let table = |last: [u32; 3]| {
         let mut rows: Vec<Vec<u32>> = (0..9).map(|k| vec![k % 3, 0, k % 2]).collect();

@@ -63,26 +63,6 @@ impl Release {
         ))
     }
 
-    /// Refuses public counts of neighbours that differ in them, and in staged releases.
-    fn check_public_counts(&self, schema: &Schema) -> Result<()> {
-        if schema.public_counts().is_empty() {
-            return Ok(());
-        }
-        let refuse = |expected: &str, found: &str, remedy: &str| {
-            Err(Error::bad_input("[[public]] tables of the schema", expected, found, remedy))
-        };
-        if self.mechanism.is_some() {
-            let remedy = "omit --mechanism, or remove the [[public]] tables";
-            return refuse("a release of unbiased answers", "a staged release", remedy);
-        }
-        if self.unit.neighbours == Neighbours::AddOrRemoveOneRecord {
-            let expected = "neighbouring tables with equal public counts, which replace records";
-            let remedy = "use --neighbours replace, or remove the [[public]] tables";
-            return refuse(expected, "neighbours that add or remove records", remedy);
-        }
-        Ok(())
-    }
-
     /// Makes the release, or only its plan in a dry run.
     ///
     /// # Errors
@@ -101,7 +81,6 @@ impl Release {
         self.out_of_domain.check(&schema)?;
         let (workload, workload_text) = self.target.read(&schema)?;
         check_count(&workload)?;
-        self.check_public_counts(&schema)?;
         let unit = unit_of(self.unit, &schema, self.person.is_some());
         let person = self.person.clone().map(|column| PersonLimit { column, rows: unit.rows });
         let delta = self.delta.unwrap_or(DELTA);
