@@ -99,7 +99,7 @@ impl EngineTable {
     /// one contains: a release derives the marginals on fewer attributes.
     ///
     /// # Errors
-    /// As [`EngineTable::counting`].
+    /// As [`EngineTable::counting`] and [`OutOfDomain::check`].
     pub fn script(
         &self,
         workload: &GroupedWorkload,
@@ -107,6 +107,7 @@ impl EngineTable {
         rule: OutOfDomain,
         view: &str,
     ) -> Result<Script> {
+        rule.check(workload.schema())?;
         let sql = self.counting(workload.schema(), person, rule)?;
         let view = self.dialect.table(view)?;
         let queried = workload.groups().iter().map(|group| group.attributes());

@@ -41,7 +41,9 @@ pub(super) struct SqlCommand {
     #[arg(long = "type", value_name = "COLUMN=TYPE", value_parser = column_type)]
     types: Vec<(String, String)>,
     /// How to handle values outside the schema in attributes without a cell for other values
-    #[arg(long, value_parser = private_rule(), default_value = "drop")]
+    ///
+    /// By default a schema with such an attribute is refused, as by `release`.
+    #[arg(long, value_parser = private_rule(), default_value = "other")]
     out_of_domain: OutOfDomain,
     /// Column that identifies a person; the first --unit-rows records of each person are kept
     #[arg(long, value_name = "COLUMN")]
