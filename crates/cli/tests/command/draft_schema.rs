@@ -114,7 +114,7 @@ fn one_record_does_not_extend_the_range() {
         printed.replace(name, "NAME")
     };
     let without = said("without");
-    for k in 0..values.len() {
-        assert_eq!(without, said(&format!("with{k}")), "{}", values[k]);
+    for (k, value) in values.iter().enumerate() {
+        assert_eq!(without, said(&format!("with{k}")), "{value}");
     }
 }
