@@ -416,6 +416,34 @@ class Checks(unittest.TestCase):
             self.assertIn("carriage return", offence["found"])
 
 
+class Drafts(unittest.TestCase):
+    def test_a_draft_has_a_cell_for_every_value(self):
+        rows = 120
+        numbers = np.arange(rows)
+        is_missing = numbers % 5 == 0
+        some = lambda values: [None if m else v for m, v in zip(is_missing, values)]
+        data = {
+            "whole": np.ma.masked_array(numbers // 2, is_missing),
+            "real": np.where(is_missing, np.nan, numbers / 8 % 10),
+            "text": np.array(some(np.array(["unknown", "b"])[numbers % 2]), dtype=object),
+            "tail": np.where(numbers == 7, 10**6, numbers % 40 + 1),
+            "day": np.where(is_missing, np.datetime64("NaT"), np.datetime64(DAY, "s")),
+        }
+        draft = matmech.draft_schema(data)
+        for part in ['kind = "integer"\n', "above = true\n", 'missing = "missing"\n',
+                     'missing = "unknown"\n', 'other = "other"\n']:
+            self.assertIn(part, draft)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "schema.toml"
+            path.write_text(draft, encoding="utf-8")
+            other = {name: [None, "x", 1e9, "", DAY] for name in data}
+            checked = matmech.check_data(path, data, out_of_domain="other")
+            self.assertEqual((checked.kept, set(checked.by_attribute()["other"])), (rows, {0}))
+            self.assertEqual(matmech.check_data(path, other, out_of_domain="other").dropped, 0)
+            simulated = matmech.simulate(path, data, ways=[1], rho=1e3, synthetic=True)
+            self.assertEqual(matmech.check_data(path, simulated.records).dropped, 0)
+
+
 class Options(Exact):
     def test_contradictory_options_are_refused_before_anything_is_reserved(self):
         schema, data = schema_of("x", ["a", "b"]), {"x": ["a"]}
@@ -486,6 +514,30 @@ class Results(Exact):
         again = matmech.answer(released.measurements, records=rows)
         for name, column in again.records.items():
             np.testing.assert_array_equal(column, released.records[name])
+
+    def test_labelled_cells_come_back(self):
+        bins = {"kind": "numeric", "edges": [0, 10, 20], "below": True, "above": True}
+        integers = {**bins, "kind": "integer"}
+        schema = [
+            {"name": "missing", **bins, "missing": "unknown"},
+            {"name": "whole", **integers, "missing": "unknown"},
+            {"name": "other", **bins, "other": "else"},
+            {"name": "both", **integers, "missing": "unknown", "other": "else"},
+            *schema_of("code", [1, 2], missing="unknown"),
+        ]
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "records.csv"
+            path.write_text("missing,whole,other,both,code\n2.5,7,2.5,unknown,1\n"
+                            "unknown,unknown,else,else,unknown\n-4,12,21,3,2\n")
+            table = matmech.read_table(path, schema)
+        self.assertEqual([column.dtype for column in table.values()],
+                         [np.float64, np.float64, object, object, object])
+        np.testing.assert_array_equal(table["missing"], [2.5, np.nan, -4.0])
+        np.testing.assert_array_equal(table["whole"], [7, np.nan, 12])
+        self.assertEqual(table["other"].tolist(), [2.5, "else", 21.0])
+        self.assertTrue(np.isnan(table["both"][0]))
+        self.assertEqual(table["both"].tolist()[1:], ["else", 3])
+        self.assertEqual(table["code"].tolist(), [1, "unknown", 2])
 
     def test_marginals_name_what_they_leave_out(self):
         schema = [*schema_of("count", ["a", "b"]), *schema_of("sex", ["f", "m"])]

@@ -130,3 +130,77 @@ impl<'a, I: Iterator<Item = (&'a mut u32, &'a mut Outcome)>> EachValue for Write
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::decimal::Decimal;
+
+    /// The keys of an attribute that give its cells.
+    const CELLS: [&str; 8] = [
+        "kind = \"numeric\"\nsize = 3",
+        "kind = \"integer\"\nsize = 3",
+        "kind = \"categorical\"\nsize = 3",
+        "kind = \"categorical\"\nvalues = [\"a\", \"\", \"3\"]",
+        "kind = \"categorical\"\nvalues = [true, 2024-02-29, 0.5]",
+        "kind = \"integer\"\nvalues = [1, 2]",
+        "kind = \"numeric\"\nedges = [0, 10, 30]",
+        "kind = \"integer\"\nbins = { low = 0, high = 30, count = 3 }",
+    ];
+
+    /// Values of every type.
+    fn values(decimal: &Decimal) -> Vec<Value<'_>> {
+        let mut values = vec![Value::Missing, Value::Other, Value::Bytes(&[0xff])];
+        values.push(Value::Number(decimal));
+        values.extend(["", " ", "a", "3", "03", "0.5", "1e400", "nan", "x"].map(Value::Text));
+        values.extend([0, 2, 31, -1, i128::MAX].map(Value::Integer));
+        values.extend([0.0, 0.5, -1e300, f64::INFINITY, f64::NAN].map(Value::Float));
+        values.extend([true, false].map(Value::Boolean));
+        values.extend([0, 1].map(Value::Time));
+        values
+    }
+
+    fn key(name: &'static str, values: &[&'static str]) -> impl Strategy<Value = String> + use<> {
+        let line = move |value| format!("{name} = {value}\n");
+        prop::option::weighted(0.7, prop::sample::select(values.to_vec()))
+            .prop_map(move |value| value.map_or_else(String::new, line))
+    }
+
+    fn attribute() -> impl Strategy<Value = String> {
+        let labels = ["\"unknown\"", "\"none\"", "\"a\"", "2", "1"];
+        let bins = CELLS.len() - 2;
+        let truths = ["true", "false"];
+        let ends = (key("below", &truths), key("above", &truths));
+        (0..CELLS.len(), ends, key("missing", &labels), key("other", &labels)).prop_map(
+            move |(cells, (below, above), missing, other)| {
+                let ends = if cells < bins { String::new() } else { below + &above };
+                format!("{}\n{ends}{missing}{other}", CELLS[cells])
+            },
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1000))]
+        /// The rule `other` accepts exactly the schemas under which no value is outside: open ends
+        /// and a cell of missing values are not enough.
+        #[test]
+        fn accepted_schemas_drop_no_record(
+            attributes in prop::collection::vec(attribute(), 1..4), digits in any::<i64>(),
+        ) {
+            let named = attributes.iter().enumerate();
+            let text: String =
+                named.map(|(k, keys)| format!("[[attribute]]\nname = \"a{k}\"\n{keys}")).collect();
+            // Some labels are no cells of the attribute.
+            let Ok(schema) = Schema::from_toml(&text, "S.toml") else { return Ok(()) };
+            let decimal = Decimal::of_digits(digits.into(), -3);
+            let coder = RecordCoder::new(&schema, OutOfDomain::Other);
+            let is_inside = coder.attributes.iter().all(|(coder, added)| {
+                let rule = Rule { coder, clamps: false, added: *added };
+                values(&decimal).into_iter().all(|value| rule.code(value).1 != Outcome::Outside)
+            });
+            prop_assert_eq!(OutOfDomain::Other.check(&schema).is_ok(), is_inside, "{}", text);
+        }
+    }
+}

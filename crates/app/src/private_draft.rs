@@ -19,7 +19,7 @@ use matmech::data::{OpenTable, OutOfDomain, PersonLimit, noisy_bins};
 use matmech::error::{Error, Result};
 use matmech::privacy::{PrivacyUnit, Rho, fine_noise};
 use matmech::release::{Estimates, Ledger, LockWait, Measurements, answers, shortest};
-use matmech::schema::{Schema, SchemaSource};
+use matmech::schema::{ColumnType, Schema, SchemaSource};
 
 /// The number of bins of a column, unless another number is given.
 pub const BINS: u32 = 10;
@@ -89,7 +89,14 @@ impl PrivateDraft {
         let Some(Files { data, ledger, out }) = &self.files else { return Ok(report) };
         let person = self.person.clone();
         let person = person.map(|column| PersonLimit { column, rows: self.unit.rows });
-        OpenTable::new(data.open(FieldCounts::Any)?, &schema, person)?;
+        let table = data.open(FieldCounts::Any)?;
+        let columns = table.columns();
+        let integers: Vec<String> = columns
+            .iter()
+            .filter(|column| column.kind == ColumnType::Integer)
+            .filter_map(|column| column.name.clone())
+            .collect();
+        OpenTable::new(table, &schema, person)?;
         let left = Ledger::open(ledger, self.waiting)?.balance()?.left;
         if left < self.rho.get() {
             return Err(Error::BudgetExhausted {
@@ -103,14 +110,17 @@ impl PrivateDraft {
         std::fs::create_dir(out).map_err(|e| Error::io(out, "creating the folder", e, remedy))?;
         let mut text = format!(
             "# Edges from noisy counts of the records: {} releases of rho {} in all. The folders\n\
-             # next to this file have their statements and measurements. Numbers outside the ends\n\
-             # get the nearest cell with --out-of-domain clamp.\n",
+             # next to this file have their statements and measurements. No record is dropped:\n\
+             # `below` and `above` are the cells of numbers beyond the edges, `missing` that of\n\
+             # missing values, and `other` that of all other values.\n",
             releases,
             shortest(self.rho.get())
         );
         for (index, column) in (1..).zip(&self.columns) {
             text += "\n";
-            text += &self.attribute(column, index, each, (data, ledger, out), steps)?;
+            let is_integer = integers.iter().any(|integer| integer == column.trim());
+            let files = (data, ledger.as_path(), out.as_path());
+            text += &self.attribute((column, is_integer), index, each, files, steps)?;
         }
         let path = out.join("schema.toml");
         std::fs::write(&path, text).map_err(|e| Error::io(&path, "writing", e, remedy))?;
@@ -118,10 +128,10 @@ impl PrivateDraft {
         Ok(report)
     }
 
-    /// Measures a column and returns its attribute.
+    /// Measures a column and returns its attribute, of integers if the type of the column is so.
     fn attribute(
         &self,
-        column: &str,
+        (column, is_integer): (&str, bool),
         index: usize,
         rho: Rho,
         (data, ledger, out): (&Data, &Path, &Path),
@@ -142,8 +152,8 @@ impl PrivateDraft {
         let prefixes = "[[queries]]\nfamily = \"prefix\"\nways = [1]\n";
         let schema = noisy_bins::fine_schema(column, range);
         let (prefixes, _) = measured("quantiles", schema, Source::Text(prefixes.to_owned()))?;
-        let edges = noisy_bins::quantile_edges(&prefixes, range, self.bins as usize);
-        noisy_bins::attribute_with_edges(column, &edges)
+        let edges = noisy_bins::quantile_edges(&prefixes, range, self.bins as usize, is_integer);
+        noisy_bins::attribute_with_edges(column, &edges, is_integer)
             .ok_or_else(|| Error::bug("edges of bins", "doubles", "other numbers"))
     }
 
@@ -159,7 +169,7 @@ impl PrivateDraft {
             objective: None,
             mechanism: None,
             certificate: None,
-            out_of_domain: OutOfDomain::Clamp,
+            out_of_domain: OutOfDomain::Other,
             waiting: self.waiting,
             adjust: false,
             records: None,

@@ -34,7 +34,8 @@ pub(super) struct DraftSchemaCommand {
     output: Option<PathBuf>,
     /// PRIVATE: draft edges of bins for --column from noisy counts, charged to a ledger
     ///
-    /// Two releases are made per column. Missing values and texts that are no numbers are dropped.
+    /// Two releases are made per column. No record is dropped: missing values and texts that are no
+    /// numbers are in a cell of their own.
     #[arg(long, requires = "column")]
     private: bool,
     /// Column of numbers; repeat it for more

@@ -15,6 +15,11 @@ const MAX_NUMBERS: usize = 12;
 /// widths.
 const HEAVY_TAIL: f64 = 10.0;
 
+/// Labels of the cells of missing and of other values; the first that is no value of the column is
+/// chosen.
+const MISSING: [&str; 2] = ["unknown", "missing"];
+const OTHER: [&str; 2] = ["other", "outside"];
+
 /// Maximum length of a line of values.
 const LINE: usize = 96;
 
@@ -26,8 +31,9 @@ struct Sections {
     persons: Vec<String>,
 }
 
-/// Returns a commented schema, in TOML, that has a cell for every value of a table except for
-/// missing values. Columns with more than `max_values` distinct texts are left out.
+/// Returns a commented schema, in TOML, that has a cell for every value, also for missing ones and
+/// for values that are not in the table. Columns with more than `max_values` distinct texts are
+/// left out.
 ///
 /// **Not private**: values, ranges and counts are those of the records.
 ///
@@ -113,13 +119,22 @@ fn add(sections: &mut Sections, name: &str, profile: &Profile, max_values: usize
                 format!("more than {max_values} values, or numbers beyond doubles: group them");
             leave_out(sections, &why);
         }
-        Some(keys) => {
-            let missing = if profile.missing > 0 { "# missing = \"unknown\"\n" } else { "" };
-            sections
-                .attributes
-                .push(format!("# {found}\n[[attribute]]\nname = {quoted}\n{keys}{missing}"));
+        Some(mut keys) => {
+            if profile.missing > 0 {
+                keys += &format!("missing = {}\n", label(profile, MISSING));
+            }
+            keys += &format!("other = {}\n", label(profile, OTHER));
+            sections.attributes.push(format!("# {found}\n[[attribute]]\nname = {quoted}\n{keys}"));
         }
     }
+}
+
+/// Returns the first label that is no value of a column, or else one with a number.
+fn label(profile: &Profile, labels: [&str; 2]) -> String {
+    let numbered = (2..).map(|number| format!("{} {number}", labels[0]));
+    let labels = labels.into_iter().map(str::to_owned).chain(numbered);
+    let label = labels.into_iter().find(|label| !profile.has_text(label));
+    literal::text(&label.unwrap_or_default())
 }
 
 /// Returns type, distinct values, range and missing values of a column.
@@ -141,7 +156,7 @@ fn in_words(profile: &Profile) -> String {
     let share = |count: usize| 100.0 * count as f64 / profile.records.max(1) as f64;
     words += &format!(", {:.1} % missing or empty", share(profile.missing));
     if profile.without_cell > 0 {
-        words += &format!(", {:.1} % that no schema can have", share(profile.without_cell));
+        words += &format!(", {:.1} % that no schema can list", share(profile.without_cell));
     }
     words
 }
@@ -162,17 +177,31 @@ fn number_keys(profile: &Profile) -> Option<String> {
         "# Rounding: the bins are {} wide. Use a width that is meaningful without the records.\n",
         bins.step
     );
-    let is_heavy = high.minus(low).to_f64() > HEAVY_TAIL * (last - first);
-    let edges = grid::edges(&bins, &quantiles, is_integer);
-    if !is_heavy || edges.len() <= 2 {
-        return Some(format!("kind = \"numeric\"\n{rounding}{equal}"));
+    let kind = if is_integer { "kind = \"integer\"\n" } else { "kind = \"numeric\"\n" };
+    let middle = last - first;
+    let is_heavy = high.minus(low).to_f64() > HEAVY_TAIL * middle;
+    // A long tail is one cell.
+    let (below, above) = (first - low.to_f64() > middle, high.to_f64() - last > middle);
+    let mut edges = grid::edges(&bins, &quantiles, is_integer);
+    if above {
+        edges.pop();
+    }
+    if below && !edges.is_empty() {
+        edges.remove(0);
+    }
+    if !is_heavy || edges.len() < 2 {
+        return Some(format!("{kind}{rounding}{equal}"));
     }
     let written: Option<Vec<String>> = edges.iter().map(literal::number).collect();
+    let open = [("below", below), ("above", above)].map(|(key, is_open)| match is_open {
+        true => format!("{key} = true\n"),
+        false => String::new(),
+    });
     Some(format!(
-        "kind = \"numeric\"\n\
-         # Top-coding: 96 % of the numbers are from {first} to {last}. End the edges near them, and\n\
-         # count the others as one value.\n{}# Bins of equal width: {equal}",
-        list("edges", &written?)
+        "{kind}# Top-coding: 96 % of the numbers are from {first} to {last}. All numbers beyond\n\
+         # the last edge of a long tail are one value.\n{}{}# Bins of equal width: {equal}",
+        list("edges", &written?),
+        open.concat()
     ))
 }
 
@@ -204,8 +233,10 @@ impl Sections {
     fn to_toml(&self, origin: &str) -> String {
         let mut text = format!(
             "# NOT PRIVATE: made from the records of {}. Do not publish this file.\n\
-             # The schema of a release must not depend on the records. Replace values and ranges by\n\
-             # those that are known without them, such as a code list, and delete these comments.\n",
+             # The schema of a release must not depend on the records. Replace values and ranges\n\
+             # by those that are known without them, such as a code list, and delete these\n\
+             # comments. No record is dropped: `missing` is the cell of missing values, and `other`\n\
+             # that of values outside the attribute.\n",
             literal::text(origin)
         );
         for attribute in &self.attributes {

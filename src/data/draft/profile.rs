@@ -163,6 +163,11 @@ impl Profile {
             && self.hashes.len() as f64 >= 0.9 * self.counted as f64
     }
 
+    /// Returns whether the column is known to have a text.
+    pub(super) fn has_text(&self, text: &str) -> bool {
+        self.distinct.contains(&Key::Text(text.to_owned()))
+    }
+
     /// Returns the distinct values, sorted; `None` if there are more than the maximum.
     pub(super) fn values(&self) -> Option<Vec<ListedValue>> {
         if self.distinct.is_empty() || self.distinct.len() > self.max_values {

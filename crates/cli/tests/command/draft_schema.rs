@@ -32,7 +32,10 @@ fn a_draft_is_a_schema_of_its_table_and_never_overwrites() {
 fn a_private_draft_covers_the_numbers_and_is_charged() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
-    let line = |k: i32| format!("{},{}\n", 18 + k % 80, f64::from(k % 300) * 7.5 - 500.0);
+    let line = |k: i32| match k % 10 {
+        0 => format!(",{}\n", ["", "n/a", "inf", "1e300"][k as usize / 10 % 4]),
+        _ => format!("{},{}\n", 18 + k % 80, f64::from(k % 300) * 7.5 - 500.0),
+    };
     let table = "age,income\n".to_owned() + &(0..6000).map(line).collect::<String>();
     std::fs::write(here.join("X.csv"), table).unwrap();
     let matmech = |words: &[&str]| {
@@ -60,22 +63,42 @@ fn a_private_draft_covers_the_numbers_and_is_charged() {
     let checked = matmech(&["check-data", "--schema", "D/schema.toml", "--data", "X.csv"]);
     checked.success().stdout(contains("6000 read, 6000 kept"));
     assert!(schema.contains("edges = [16, ") && schema.contains(", 128]"), "{schema}");
-    assert!(schema.contains("edges = [-512, ") && schema.contains(", 2048]"), "{schema}");
-    for name in ["range-1", "quantiles-1", "range-2", "quantiles-2"] {
-        assert!(here.join("D").join(name).join("measurements/noisy.csv").exists(), "{name}");
+    // 1e300 is above all edges.
+    assert!(schema.contains("edges = [-512, "), "{schema}");
+    for key in
+        ["below = true\n", "above = true\n", "missing = \"unknown\"\n", "other = \"other\"\n"]
+    {
+        assert_eq!(schema.matches(key).count(), 2, "{schema}");
     }
+    for name in ["range-1", "quantiles-1", "range-2", "quantiles-2"] {
+        let release = here.join("D").join(name);
+        assert!(release.join("measurements/noisy.csv").exists(), "{name}");
+        let statement = std::fs::read_to_string(release.join("statement.json")).unwrap();
+        assert!(
+            statement.contains("missing and outside values: counted as `other`"),
+            "{statement}"
+        );
+        assert!(statement.contains("\"out_of_domain\": \"other\""), "{statement}");
+    }
+    // The schema is one under which no record can be dropped, so it needs no other rule.
+    let release = ["release", "--schema", "D/schema.toml", "--ways", "1", "--rho", "0.01"];
+    matmech(&[&release[..], &["--dry-run"]].concat()).success();
 }
 
-/// Tables that differ in one record, which has the only extreme number: nothing printed differs, and
-/// the record is far below the threshold, so it decides no end of the range.
+/// Tables that differ in one record, which has the only extreme number, or the only missing
+/// number: nothing printed differs, and the record is far below the threshold, so it decides no end
+/// of the range.
 #[test]
 fn one_record_does_not_extend_the_range() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
-    let table =
-        "age\n".to_owned() + &(0..3000).map(|k| format!("{}\n", 18 + k % 80)).collect::<String>();
+    let lines: String = (0..3000).map(|k| format!("{},\n", 18 + k % 80)).collect();
+    let table = "age,x\n".to_owned() + &lines;
     std::fs::write(here.join("without.csv"), &table).unwrap();
-    std::fs::write(here.join("with.csv"), table + "123456789\n").unwrap();
+    let values = ["123456789", "-1e300", ""];
+    for (k, value) in values.iter().enumerate() {
+        std::fs::write(here.join(format!("with{k}.csv")), format!("{table}{value},\n")).unwrap();
+    }
     let said = |name: &str| {
         let matmech = |words: &[&str]| {
             Command::cargo_bin("matmech").unwrap().current_dir(here).args(words).assert()
@@ -90,5 +113,8 @@ fn one_record_does_not_extend_the_range() {
         let printed = String::from_utf8(output.stdout).unwrap();
         printed.replace(name, "NAME")
     };
-    assert_eq!(said("without"), said("with"));
+    let without = said("without");
+    for (k, value) in values.iter().enumerate() {
+        assert_eq!(without, said(&format!("with{k}")), "{value}");
+    }
 }
