@@ -57,6 +57,7 @@ pub fn experiments(catalogue: &Catalogue) -> Vec<Box<dyn Experiment>> {
         Box::new(s3::DatasetPlans::default()),
         Box::new(s3::PlanScale),
         Box::new(s3::ReferenceMeasures::default()),
+        Box::new(s3::LevelErrors::new(catalogue.clone())),
         Box::new(s4::ResidualTiming::default()),
         Box::new(s4::WorkedExample),
         Box::new(s4::MeasurementAblation { catalogue: catalogue.clone() }),

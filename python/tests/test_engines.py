@@ -1,6 +1,10 @@
-"""Counts of engines against those of tables in memory. Needs DuckDB for a part of the tests."""
+"""Counts of engines against those of tables in memory.
+
+Parts need DuckDB, Spark with Java, or a PostgreSQL server.
+"""
 
 import datetime
+import os
 import random
 import sqlite3
 import tempfile
@@ -16,6 +20,17 @@ try:
     import duckdb
 except ImportError:
     duckdb = None
+try:
+    import pyspark.sql
+except ImportError:
+    pyspark = None
+try:
+    import psycopg
+
+    # A connection string, such as "host=127.0.0.1 user=me".
+    POSTGRES = os.environ.get("MATMECH_POSTGRES")
+except ImportError:
+    POSTGRES = None
 
 INF, NAN = float("inf"), float("nan")
 
@@ -252,8 +267,46 @@ class SQLite(Engines):
             self.assertLessEqual(distance, 1, repr(value))
 
 
+class Typed(Engines):
+    """Tests of engines with typed columns, in the order of ``TYPES``."""
+
+    def test_counts_equal_those_in_memory(self):
+        masked = lambda values: [None if v is None or v != v else v for v in values]
+        whole = [v for v in INTEGERS if v is None or abs(v) < 2**31]
+        cases = (
+            (NUMERIC + [WORDS], INTEGERS, list),
+            (NUMERIC, whole, list),
+            (NUMERIC, LARGE, list),
+            (NUMERIC, FLOATS, masked),
+            (NUMERIC, DECIMALS, list),
+            (NUMERIC + [WORDS, SWITCH, DATES], TEXTS, list),
+            ([SWITCH], [True, False, None], list),
+            ([DATES], TIMES, list),
+        )
+        for kind, case in zip(self.TYPES, cases, strict=True):
+            with self.subTest(kind=kind):
+                self.assert_equal_counts([case], self.table(kind))
+
+    def assert_keeps_first_records(self, table_of):
+        """Compares the first records of every person with those in memory."""
+        rng = random.Random(9)
+        rows = [(rng.choice(["p", "q", "r", None, ""]), rng.randrange(5), k) for k in range(200)]
+        shuffled = rows.copy()
+        rng.shuffle(shuffled)
+        table = table_of(shuffled, ("id", "v", "k"))
+        memory = {"v": [v for _, v, _ in rows], "id": [p for p, _, _ in rows]}
+        schema = [{"name": "v", **INDEX}]
+        for unit_rows in (1, 3):
+            unit = {"person": "id", "unit_rows": unit_rows}
+            expected = self.released(schema, memory, **unit)
+            self.assertEqual(self.released(schema, table, **unit), expected)
+
+
 @unittest.skipIf(duckdb is None, "no duckdb: pip install duckdb")
-class DuckDB(Engines):
+class DuckDB(Typed):
+    TYPES = ("BIGINT", "INTEGER", "HUGEINT", "DOUBLE", "DECIMAL(10,2)", "VARCHAR", "BOOLEAN",
+             "TIMESTAMP")
+
     def table(self, kind):
         def table_of(name, values):
             connection = duckdb.connect()
@@ -262,22 +315,6 @@ class DuckDB(Engines):
                 connection.execute("INSERT INTO t VALUES (?)", [value])
             return matmech.Table(connection, "t")
         return table_of
-
-    def test_counts_equal_those_in_memory(self):
-        masked = lambda values: [None if v != v else v for v in values]
-        whole = [v for v in INTEGERS if v is None or abs(v) < 2**31]
-        for kind, kinds, values, array in (
-            ("BIGINT", NUMERIC + [WORDS], INTEGERS, list),
-            ("INTEGER", NUMERIC, whole, list),
-            ("HUGEINT", NUMERIC, LARGE, list),
-            ("DOUBLE", NUMERIC, FLOATS, masked),
-            ("DECIMAL(10,2)", NUMERIC, DECIMALS, list),
-            ("VARCHAR", NUMERIC + [WORDS, SWITCH, DATES], TEXTS, list),
-            ("BOOLEAN", [SWITCH], [True, False, None], list),
-            ("TIMESTAMP", [DATES], TIMES, list),
-        ):
-            with self.subTest(kind=kind):
-                self.assert_equal_counts([(kinds, values, array)], self.table(kind))
 
     def test_labels_and_open_ends_equal_those_in_memory(self):
         import pyarrow
@@ -327,6 +364,78 @@ class DuckDB(Engines):
         table = self.table("DOUBLE")("t", [1.0])
         with self.assertRaises(matmech.BadInput):
             self.released([{"name": "v", **BINS}], table, person="v")
+
+
+@unittest.skipIf(pyspark is None, "no pyspark: pip install pyspark, and Java")
+class Spark(Typed):
+    TYPES = ("BIGINT", "INT", "DECIMAL(38,0)", "DOUBLE", "DECIMAL(10,2)", "STRING", "BOOLEAN",
+             "TIMESTAMP_NTZ")
+
+    @classmethod
+    def setUpClass(cls):
+        # NumPy columns of time have no zone, so neither has the session.
+        cls.spark = (pyspark.sql.SparkSession.builder.master("local[1]")
+                     .config("spark.ui.enabled", "false")
+                     .config("spark.sql.shuffle.partitions", "1")
+                     .config("spark.sql.session.timeZone", "UTC").getOrCreate())
+        # Expressions of text columns are too long for Spark's compiler, which logs that at length
+        # and interprets them.
+        cls.spark.sparkContext.setLogLevel("OFF")
+        cls.addClassCleanup(cls.spark.stop)
+
+    def table(self, kind):
+        def table_of(name, values):
+            if kind == "DECIMAL(38,0)":
+                values = [None if value is None else Decimal(value) for value in values]
+            rows = [(value,) for value in values]
+            self.spark.createDataFrame(rows, f"v {kind}").createOrReplaceTempView(name)
+            return matmech.Table(self.spark, name)
+        return table_of
+
+    def test_labels_and_open_ends_equal_those_in_memory(self):
+        rng = random.Random(8)
+        masked = lambda values: [None if v is None or v != v else v for v in values]
+        tables = []
+        for number, (column, codings, values, array) in enumerate((
+            ("STRING", NUMERIC + [WORDS, SWITCH, DATES], LABELLED_TEXTS, list),
+            ("BIGINT", NUMERIC, LABELLED_NUMBERS, list),
+            ("DOUBLE", NUMERIC, LABELLED_FLOATS, masked),
+            ("DECIMAL(10,2)", NUMERIC, DECIMALS, list),
+            ("BOOLEAN", [SWITCH], [True, False, None], list),
+        )):
+            values = repeated(values, rng)
+            tables.append((codings, self.table(column)(f"l{number}", values), array(values)))
+        self.assert_equal_labelled(tables, 8, 8)
+
+    def test_the_first_records_of_a_person_are_kept(self):
+        def table_of(rows, columns):
+            self.spark.createDataFrame(rows, columns).createOrReplaceTempView("persons")
+            return matmech.Table(self.spark, "persons", order="k")
+
+        self.assert_keeps_first_records(table_of)
+
+
+@unittest.skipIf(POSTGRES is None, "no PostgreSQL: pip install psycopg, set MATMECH_POSTGRES")
+class PostgreSQL(Typed):
+    TYPES = ("bigint", "integer", "numeric(38,0)", "double precision", "numeric(10,2)", "text",
+             "boolean", "timestamp")
+
+    def filled(self, types, rows, **options):
+        connection = psycopg.connect(POSTGRES)
+        self.addCleanup(connection.close)
+        columns = ", ".join(f"{name} {kind}" for name, kind in types.items())
+        connection.execute(f"CREATE TEMPORARY TABLE t ({columns})")
+        marks = ", ".join("%s" for _ in types)
+        connection.cursor().executemany(f"INSERT INTO t VALUES ({marks})", rows)
+        rows_of = lambda statement: connection.execute(statement).fetchall()
+        return matmech.Table(rows_of, "t", dialect="postgres", types=types, **options)
+
+    def table(self, kind):
+        return lambda name, values: self.filled({"v": kind}, [(value,) for value in values])
+
+    def test_the_first_records_of_a_person_are_kept(self):
+        types = {"id": "text", "v": "integer", "k": "integer"}
+        self.assert_keeps_first_records(lambda rows, _: self.filled(types, rows, order="k"))
 
 
 if __name__ == "__main__":

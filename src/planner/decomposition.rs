@@ -52,6 +52,44 @@ pub struct ResidualProblem {
     pub terms: Vec<Term>,
 }
 
+/// Kernels with coefficients: a sum of products.
+pub(super) type Terms = Vec<(f64, Vec<KernelId>)>;
+
+impl ResidualProblem {
+    /// Returns the terms with their coefficients relative to the first, and the first coefficient.
+    pub(super) fn relative_terms(&self) -> (Terms, f64) {
+        let scale = self.terms.first().map_or(1.0, |term| term.coefficient);
+        let relative = |term: &Term| (term.coefficient / scale, term.kernels.clone());
+        (self.terms.iter().map(relative).collect(), scale)
+    }
+
+    /// Returns whether G_A is a product over the attributes, which is solved factor by factor.
+    pub(super) fn is_product(&self) -> bool {
+        factors(&self.relative_terms().0).is_some_and(|factors| factors.len() == self.sizes.len())
+    }
+}
+
+/// Returns the factors of a sum of products that is a product: terms of one kernel each.
+///
+/// It is one if its terms differ in at most one factor, as `(Σ_t c_t K_t) ⊗ L`; also a single term.
+pub(super) fn factors(terms: &Terms) -> Option<Vec<Terms>> {
+    let (_, first) = terms.first()?;
+    let count = first.len();
+    if terms.len() > 1 && (count < 2 || terms.iter().any(|(_, k)| k.len() != count)) {
+        return None;
+    }
+    let varies = |factor: &usize| terms.iter().any(|(_, k)| k[*factor] != first[*factor]);
+    let mut varying = (0..count).filter(varies);
+    let (summed, None) = (varying.next(), varying.next()) else { return None };
+    let of_factor = |factor: usize| match summed {
+        Some(summed) if summed == factor => {
+            terms.iter().map(|(c, kernels)| (*c, vec![kernels[factor]])).collect()
+        }
+        _ => vec![(1.0, vec![first[factor]])],
+    };
+    Some((0..count).map(of_factor).collect())
+}
+
 /// The decomposition of a workload into residual subspaces.
 #[derive(Debug)]
 pub struct Decomposition {

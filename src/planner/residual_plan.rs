@@ -27,13 +27,12 @@ pub(super) fn decompose_if_it_fits(
         }
     }
     let decomposition = Decomposition::for_measure(workload, measure)?;
-    for ResidualProblem { sizes, terms, .. } in decomposition.residuals() {
+    for residual in decomposition.residuals().iter().filter(|residual| !residual.is_product()) {
+        let ResidualProblem { sizes, terms, .. } = residual;
         let terms: Vec<_> =
             terms.iter().map(|t| (t.coefficient, decomposition.kernels(&t.kernels))).collect();
         let problem = SubspaceProblem { sizes, classes: &[], terms };
-        if !problem.is_product() {
-            solver.check_fits(sizes, problem.joint_rows())?;
-        }
+        solver.check_fits(sizes, problem.joint_rows())?;
     }
     Ok(decomposition)
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::decomposition::{Decomposition, KernelId, ResidualProblem};
+use super::decomposition::{Decomposition, KernelId, ResidualProblem, Terms, factors};
 use super::plan::SubspaceProof;
 use super::solver::{Solved, SubspaceProblem, SubspaceSolver};
 use super::subspace::SubspaceStrategy;
@@ -57,9 +57,7 @@ impl<'a> Solutions<'a> {
     ///
     /// The second value is the ratio of its Gram to the Gram of the class.
     pub fn solve(&mut self, residual: &ResidualProblem) -> Result<(usize, f64)> {
-        let scale = residual.terms.first().map_or(1.0, |t| t.coefficient);
-        let terms: Vec<(f64, Vec<KernelId>)> =
-            residual.terms.iter().map(|t| (t.coefficient / scale, t.kernels.clone())).collect();
+        let (terms, scale) = residual.relative_terms();
         let pairs = residual.attributes.positions().zip(&residual.kinds);
         let classes: Vec<usize> =
             pairs.map(|(position, kind)| self.solver.class(position, *kind)).collect();
@@ -71,7 +69,7 @@ impl<'a> Solutions<'a> {
         attributes: AttributeSet,
         sizes: &[usize],
         classes: &[usize],
-        terms: Vec<(f64, Vec<KernelId>)>,
+        terms: Terms,
     ) -> Result<usize> {
         let signature =
             (classes.to_vec(), terms.iter().map(|(c, k)| (c.to_bits(), k.clone())).collect());
@@ -84,21 +82,23 @@ impl<'a> Solutions<'a> {
                 error: 1.0,
                 lower_bound: Some(1.0),
             },
-            [(_, kernels)] if kernels.len() > 1 => {
-                self.product(attributes, sizes, classes, kernels)?
-            }
-            _ => {
-                let terms = terms
-                    .iter()
-                    .map(|(c, kernels)| (*c, self.decomposition.kernels(kernels)))
-                    .collect();
-                let solved = self.solver.solve(&SubspaceProblem { sizes, classes, terms })?;
-                self.solves += 1;
-                self.iterations += solved.iterations;
-                let Solved { strategy, error, lower_bound, proof, .. } = solved;
-                self.proofs.extend(proof.map(|proof| SubspaceProof { attributes, proof }));
-                Solution { strategy: Arc::new(strategy), error, lower_bound }
-            }
+            _ => match factors(&terms) {
+                Some(factors) if factors.len() > 1 => {
+                    self.product(attributes, sizes, classes, factors)?
+                }
+                _ => {
+                    let terms = terms
+                        .iter()
+                        .map(|(c, kernels)| (*c, self.decomposition.kernels(kernels)))
+                        .collect();
+                    let solved = self.solver.solve(&SubspaceProblem { sizes, classes, terms })?;
+                    self.solves += 1;
+                    self.iterations += solved.iterations;
+                    let Solved { strategy, error, lower_bound, proof, .. } = solved;
+                    self.proofs.extend(proof.map(|proof| SubspaceProof { attributes, proof }));
+                    Solution { strategy: Arc::new(strategy), error, lower_bound }
+                }
+            },
         };
         let index = self.list.len();
         if let [(_, kernels)] = terms.as_slice() {
@@ -109,19 +109,19 @@ impl<'a> Solutions<'a> {
         Ok(index)
     }
 
-    /// Solves a product of kernels: the product of the factors' solutions.
+    /// Solves a product: the product of the factors' solutions.
     fn product(
         &mut self,
         attributes: AttributeSet,
         sizes: &[usize],
         classes: &[usize],
-        kernels: &[KernelId],
+        of_attributes: Vec<Terms>,
     ) -> Result<Solution> {
         let (mut factors, mut error, mut lower_bound) = (Vec::new(), 1.0, Some(1.0));
-        let factors_of = attributes.positions().zip(sizes).zip(classes).zip(kernels);
-        for (((position, n), class), kernel) in factors_of {
+        let problems = attributes.positions().zip(sizes).zip(classes).zip(of_attributes);
+        for (((position, n), class), terms) in problems {
             let attribute = AttributeSet::from_positions(&[position])?;
-            let index = self.class(attribute, &[*n], &[*class], vec![(1.0, vec![*kernel])])?;
+            let index = self.class(attribute, &[*n], &[*class], terms)?;
             let factor = &self.list[index];
             error *= factor.error;
             lower_bound = lower_bound.zip(factor.lower_bound).map(|(a, b)| a * b);

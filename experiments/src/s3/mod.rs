@@ -1,6 +1,8 @@
 //! The experiments of S3 (He et al., Divide and Conquer: QuerySmasher).
 
 mod dataset_plans;
+mod geography;
+mod level_errors;
 mod numpy;
 mod plan_claims;
 mod plan_errors;
@@ -10,9 +12,11 @@ mod planners;
 pub mod published;
 mod reference_measures;
 mod residual_bases;
+mod top_down;
 mod workloads;
 
 pub use dataset_plans::DatasetPlans;
+pub use level_errors::LevelErrors;
 pub use plan_claims::PlanClaims;
 pub use plan_errors::PlanErrors;
 pub use plan_scale::PlanScale;

@@ -238,10 +238,13 @@ pub(super) fn bounded_by(method: &str) -> Option<&'static str> {
 
 /// Refuses methods that are neither planners nor [`GLOBAL_BOUND`], under `key[0]`, `key[1]`, ….
 pub(super) fn check_methods(key: &str, methods: &[String]) -> Result<()> {
-    for (i, method) in methods.iter().enumerate().filter(|(_, method)| *method != GLOBAL_BOUND) {
-        planners::named(&format!("{key}[{i}]"), method)?;
-    }
-    Ok(())
+    let check = |(i, method): (usize, &String)| check_method(&format!("{key}[{i}]"), method);
+    methods.iter().enumerate().try_for_each(check)
+}
+
+/// Refuses a method that is neither a planner nor [`GLOBAL_BOUND`], under the config key `key`.
+pub(super) fn check_method(key: &str, method: &str) -> Result<()> {
+    if method == GLOBAL_BOUND { Ok(()) } else { planners::named(key, method).map(drop) }
 }
 
 /// Refuses unknown workloads, under `key[0]`, `key[1]`, ….

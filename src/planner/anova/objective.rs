@@ -13,7 +13,7 @@ use super::classes::Classes;
 use super::pullback::{Upstream, pull_back};
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::Result;
-use crate::planner::decomposition::{Decomposition, KernelId};
+use crate::planner::decomposition::{Decomposition, KernelId, Terms, factors};
 use crate::planner::solver::SubspaceProblem;
 use crate::residual::{Measure, ReferenceMeasure};
 use crate::strategy::Optimal;
@@ -26,7 +26,7 @@ type Signature = Vec<(u64, Vec<KernelId>)>;
 /// A solved residual problem that is not a product of others.
 pub(super) struct SolvedProblem {
     /// The terms of its Gram matrix.
-    terms: Vec<(f64, Vec<KernelId>)>,
+    terms: Terms,
     /// The error E.
     error: f64,
     derivative: Derivative,
@@ -124,7 +124,7 @@ pub(super) fn evaluate(
     let mut known: HashMap<Signature, usize> = HashMap::new();
     let mut solved = |key: Key,
                       sizes: &[usize],
-                      terms: Vec<(f64, Vec<KernelId>)>,
+                      terms: Terms,
                       problems: &mut Vec<SolvedProblem>|
      -> Result<usize> {
         let signature: Signature =
@@ -144,32 +144,37 @@ pub(super) fn evaluate(
     let mut pending: Vec<(usize, usize, f64)> = Vec::new();
     let mut total = 0.0;
     for (k, residual) in decomposition.residuals().iter().enumerate() {
-        let scale = residual.terms.first().map_or(1.0, |term| term.coefficient);
-        if let [term] = residual.terms.as_slice() {
-            let sizes = |axis: usize| {
-                if term.kernels.len() == 1 {
-                    residual.sizes.clone()
-                } else {
-                    vec![residual.sizes[axis]]
-                }
-            };
+        let (terms, scale) = residual.relative_terms();
+        if let Some(factors) = factors(&terms) {
+            let joint = factors.len() == 1;
             let mut error = scale;
-            let mut factors = Vec::with_capacity(term.kernels.len());
-            for (axis, &kernel) in term.kernels.iter().enumerate() {
-                let terms = vec![(1.0, vec![kernel])];
-                let index =
-                    solved((residual.attributes, axis), &sizes(axis), terms, &mut problems)?;
+            let mut indices = Vec::with_capacity(factors.len());
+            let mut summed = None;
+            for (axis, terms) in factors.into_iter().enumerate() {
+                let sizes = if joint { &residual.sizes[..] } else { &residual.sizes[axis..=axis] };
+                if terms.len() > 1 {
+                    summed = Some(axis);
+                }
+                let index = solved((residual.attributes, axis), sizes, terms, &mut problems)?;
                 error *= problems[index].error;
-                factors.push(index);
+                indices.push(index);
             }
-            for index in factors {
-                problems[index].upstream += error.sqrt() / (2.0 * problems[index].error);
+            let root = error.sqrt();
+            for &index in &indices {
+                problems[index].upstream += root / (2.0 * problems[index].error);
             }
-            by_coefficients.push(vec![error.sqrt() / (2.0 * scale)]);
-            total += error.sqrt();
+            match summed {
+                // The derivative of E by a coefficient is that of the summed factor times the
+                // other factors.
+                Some(axis) => {
+                    let others = error / (scale * problems[indices[axis]].error);
+                    pending.push((k, indices[axis], others / (2.0 * root)));
+                    by_coefficients.push(Vec::new());
+                }
+                None => by_coefficients.push(vec![root / (2.0 * scale)]),
+            }
+            total += root;
         } else {
-            let terms: Vec<_> =
-                residual.terms.iter().map(|t| (t.coefficient / scale, t.kernels.clone())).collect();
             let index = solved((residual.attributes, 0), &residual.sizes, terms, &mut problems)?;
             let root = (scale * problems[index].error).sqrt();
             problems[index].upstream += scale / (2.0 * root);

@@ -76,7 +76,7 @@ pub(super) fn suits(workload: &GroupedWorkload) -> Result<bool> {
         let problem = SubspaceProblem { sizes: &residual.sizes, classes: &[], terms };
         let cells: usize = residual.sizes.iter().product();
         let rank = match problem.joint_rows() {
-            _ if problem.is_product() => residual.sizes.iter().copied().max().unwrap_or(1),
+            _ if residual.is_product() => residual.sizes.iter().copied().max().unwrap_or(1),
             Some(rows) => rows.min(cells),
             None => cells,
         };

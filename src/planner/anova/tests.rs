@@ -132,7 +132,7 @@ fn both_starts_find_the_same_minimum() {
 
 /// The gradient against central differences, and the value against the plan.
 ///
-/// Mixed families on one attribute, joint queries of few and of many rows, weights, three
+/// Mixed families on one attribute, sums that are products, joint queries of few and of many rows, weights, three
 /// attributes.
 #[test]
 fn gradients_equal_central_differences() {
@@ -169,7 +169,13 @@ fn gradients_equal_central_differences() {
         joint(&[0, 2], &abs, 1.0),
     ];
     let both: Vec<QueryGroup> = mixtures.iter().chain(&few).cloned().collect();
-    for groups in [mixtures, few, both] {
+    let one_family_differs = vec![
+        product(&[0, 1, 2], &[Family::PREFIX, Family::RANGE, Family::IDENTITY], 0.7),
+        product(&[0, 1, 2], &[Family::PREFIX, Family::IDENTITY, Family::IDENTITY], 1.5),
+        product(&[0, 1], &[Family::PREFIX, Family::CIRCULAR], 2.0),
+        product(&[1], &[Family::IDENTITY], 0.5),
+    ];
+    for groups in [mixtures, few, both, one_family_differs] {
         let workload = GroupedWorkload::new(schema.clone(), groups).unwrap();
         let classes = Classes::of(&workload);
         let z: Vec<f64> =

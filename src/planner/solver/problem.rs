@@ -37,13 +37,6 @@ pub struct Solved {
 }
 
 impl SubspaceProblem<'_> {
-    /// Returns whether G is one product of one-attribute kernels.
-    ///
-    /// Such problems are solved factor by factor.
-    pub(in crate::planner) fn is_product(&self) -> bool {
-        matches!(self.terms.as_slice(), [(_, kernels)] if kernels.len() == self.sizes.len())
-    }
-
     /// Returns the number of rows of G, if all queries are joint.
     pub(in crate::planner) fn joint_rows(&self) -> Option<usize> {
         self.terms.iter().try_fold(0usize, |count, (_, kernels)| match kernels.as_slice() {

@@ -101,6 +101,50 @@ fn every_distinct_residual_problem_is_solved_once() {
     assert_eq!(decomposition.residuals().len(), 8);
 }
 
+/// Groups that differ in the family of one attribute, as levels with weights, are solved factor by
+/// factor. The optimum is that of the whole problem.
+#[test]
+fn sums_that_differ_in_one_family_are_solved_as_products() {
+    let schema = schema(&SIZES);
+    let group = |positions: &[usize], families: &[Family], weight| {
+        QueryGroup::product(&schema, set(positions), families, weight).unwrap()
+    };
+    let groups = vec![
+        group(&[0, 1, 2], &[Family::IDENTITY, Family::PREFIX, Family::RANGE], 0.5),
+        group(&[0, 1, 2], &[Family::IDENTITY, Family::PREFIX, Family::IDENTITY], 2.0),
+        group(&[0, 2], &[Family::IDENTITY, Family::PREFIX], 1.5),
+        group(&[2], &[Family::CIRCULAR], 1.0),
+    ];
+    let workload = GroupedWorkload::new(schema.clone(), groups).unwrap();
+    let plan = QuerySmasher::default().plan(&workload, cost(1.0)).unwrap();
+    let decomposition = Decomposition::of(&workload).unwrap();
+    let solver = CertifiedSolver::default();
+    let mut root = 0.0;
+    for residual in decomposition.residuals() {
+        assert!(residual.is_product() || residual.sizes.len() == 1);
+        if residual.attributes.is_empty() {
+            root += residual.terms[0].coefficient.sqrt();
+            continue;
+        }
+        let terms = residual.terms.iter();
+        let problem = SubspaceProblem {
+            sizes: &residual.sizes,
+            classes: &[],
+            terms: terms.map(|t| (t.coefficient, decomposition.kernels(&t.kernels))).collect(),
+        };
+        root += solver.solve(&problem).unwrap().error.sqrt();
+    }
+    assert_relative_eq!(plan.total_variance(), root * root, max_relative = 1e-6);
+    let bound = plan.lower_bound().unwrap();
+    assert!(bound <= root * root && bound >= plan.total_variance() * (1.0 - 1e-6));
+    for planner in planners() {
+        match planner.plan(&workload, cost(1.0)) {
+            Ok(plan) => check_against_matrices(&plan, &workload),
+            Err(error) => assert_eq!(planner.name(), "hdmm-kronecker", "{error}"),
+        }
+    }
+}
+
 #[test]
 fn variances_scale_with_the_cost_and_errors_name_the_input() {
     let workload = small_workload();
