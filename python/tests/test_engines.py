@@ -4,6 +4,7 @@ Parts need DuckDB, Spark with Java, or a PostgreSQL server.
 """
 
 import datetime
+import json
 import os
 import random
 import sqlite3
@@ -120,6 +121,9 @@ class Engines(unittest.TestCase):
         matmech.create_ledger(ledger, rho=1e9, **unit)
         options = {"ways": [1], "out_of_domain": "drop", **options}
         found = matmech.release(schema, data, ledger=ledger, out=out, rho=1e9, **options)
+        statement = json.loads((out / "statement.json").read_text())
+        counted = statement.get("counted_by_engine", False)
+        self.assertEqual(counted, isinstance(data, matmech.Table))
         return np.round(found.answers["estimate"]).astype(int).tolist()
 
     def assert_equal_counts(self, cases, table_of):

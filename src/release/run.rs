@@ -25,6 +25,7 @@ pub fn run(
 ) -> Result<Measurements> {
     check_plan(plan, reservation)?;
     check_persons(&data, reservation)?;
+    let statement = statement.counted_from(&data);
     let schema = plan.plan().schema();
     let sets = plan.measurements().iter().map(|measurement| measurement.attributes);
     let public = schema.public_counts().iter().map(CellBox::attributes);

@@ -34,6 +34,7 @@ pub fn run(
 ) -> Result<StagedMarginals> {
     check(&ExactRho::of_rounded_down(plan.rho()), plan.unit(), reservation)?;
     check_persons(&data, reservation)?;
+    let statement = statement.counted_from(&data);
     let mut measured = empty(plan, statement, sources);
     measured.write_terms(folder)?;
     let records = data.read(plan.schema(), plan.attributes())?;

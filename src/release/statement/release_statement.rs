@@ -11,6 +11,7 @@ use crate::privacy::{Neighbours, PrivacyUnit, Rho};
 use crate::release::document::{Block, Line, code, strong, text, to_markdown};
 use crate::release::ledger::Reservation;
 use crate::release::query_words::condition_in_words;
+use crate::release::release_data::ReleaseData;
 use crate::release::report::Fact;
 use crate::schema::Schema;
 
@@ -80,6 +81,9 @@ pub struct ReleaseStatement<S> {
     rho_reserved: f64,
     delta: f64,
     out_of_domain: OutOfDomain,
+    /// Whether an engine counted the marginals, and no record was read.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    counted_by_engine: bool,
     /// What happens to missing values and values outside every attribute.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     values_outside: Vec<ValuesOutside>,
@@ -149,6 +153,7 @@ impl<S> ReleaseStatement<S> {
             rho_reserved: terms.rho.get(),
             delta: terms.delta,
             out_of_domain: terms.rule,
+            counted_by_engine: false,
             values_outside: ValuesOutside::of(schema, terms.rule),
             not_protected: {
                 let more = terms.person.is_none().then_some(MORE_RECORDS);
@@ -178,6 +183,13 @@ impl<S> ReleaseStatement<S> {
     pub fn reserved(mut self, ledger: &Path, reservation: &Reservation) -> Self {
         let (file, line) = (ledger.display().to_string(), reservation.line());
         self.ledger = Some(LedgerLine { file, line, sha256: reservation.hash().to_owned() });
+        self
+    }
+
+    /// States where the marginals of a release were counted.
+    #[must_use]
+    pub(in crate::release) fn counted_from(mut self, data: &ReleaseData) -> Self {
+        self.counted_by_engine = matches!(data, ReleaseData::Counts { .. });
         self
     }
 
@@ -337,16 +349,21 @@ impl<S: Sections + Serialize> ReleaseStatement<S> {
 
     /// Returns how records are handled.
     fn records_in_words(&self) -> Line {
-        let mut line: Line = [
-            strong("Records."),
+        let mut line: Line = [strong("Records.")].into();
+        if self.counted_by_engine {
+            line.extend([text(
+                " An engine counted the marginals, and this program read no records. These are \
+                 the rules of its statements.",
+            )]);
+        }
+        line.extend([
             text(
                 " A value outside the schema is treated as the value that the schema declares for \
                   others (",
             ),
             code("other"),
             text("); if it declares none, the record is dropped."),
-        ]
-        .into();
+        ]);
         if self.out_of_domain == OutOfDomain::Clamp {
             line.extend([text(
                 " A number outside the range of a numeric attribute is moved to its nearest cell.",

@@ -44,6 +44,7 @@ fn neighbouring_counts_are_released() {
         for measured in ["expected_seconds", "expected_mb", "out"] {
             report.as_object_mut().unwrap().remove(measured);
         }
+        assert!(read(here, &format!("{out}/statement.md")).contains("An engine counted"));
         (report, read(here, &format!("{out}/answers.csv")).lines().count())
     });
     assert_eq!(printed[0], printed[1]);
