@@ -100,11 +100,11 @@ fn no_rows(config: &Config, spec: &FigureSpec, table: &Table) -> Error {
 
 /// Draws a figure as SVG and PNG.
 fn draw(figure: Figure<'_>, chart: &chart::Chart, folder: Results<'_>) -> Result<[PathBuf; 2]> {
+    let svg = output::svg(figure, chart)?;
+    let png = output::png(&svg)?;
     let files = ["svg", "png"]
         .map(|extension| folder.figures().join(format!("{}.{extension}", figure.spec.file)));
-    for (file, bytes) in
-        files.iter().zip([output::svg(figure, chart)?.into_bytes(), output::png(figure, chart)?])
-    {
+    for (file, bytes) in files.iter().zip([svg.into_bytes(), png]) {
         write_atomically(file, &bytes)
             .map_err(|error| Error::unwritable(FileRole::Figure, file, &error))?;
     }

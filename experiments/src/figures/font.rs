@@ -8,10 +8,12 @@ use crate::error::{Error, Result};
 
 /// The embedded font (see `assets/fonts`).
 pub const FAMILY: &str = "DejaVu Sans";
-/// The font's ascent plus descent, in em: the unit of sizes in the bitmap backend.
-pub(super) const LINE_HEIGHT: f64 = 1.164;
-static REGULAR: &[u8] = include_bytes!("../../assets/fonts/DejaVuSans.ttf");
-static BOLD: &[u8] = include_bytes!("../../assets/fonts/DejaVuSans-Bold.ttf");
+/// The font's ascent plus descent, in em: plotters measures text in this unit.
+const LINE_HEIGHT: f64 = 1.164;
+/// The embedded font, regular.
+pub(super) static REGULAR: &[u8] = include_bytes!("../../assets/fonts/DejaVuSans.ttf");
+/// The embedded font, bold.
+pub(super) static BOLD: &[u8] = include_bytes!("../../assets/fonts/DejaVuSans-Bold.ttf");
 
 /// Registers the embedded font with plotters, once per process.
 ///

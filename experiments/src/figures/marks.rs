@@ -111,7 +111,7 @@ pub fn outline(canvas: &dyn Canvas, series: usize, at: Point, color: RGBColor) -
     for (width, color) in [(5.0, PAPER), (3.0, color)] {
         for (corner, from) in corners.iter().enumerate() {
             let to = corners[(corner + 1) % corners.len()];
-            // Single edges, a little longer, because backends join thick lines differently.
+            // Single edges, a little longer, because a closed path has a notch where its ends meet.
             let longer = 0.3 * width / (to.0 - from.0).hypot(to.1 - from.1);
             let (dx, dy) = ((to.0 - from.0) * longer, (to.1 - from.1) * longer);
             let edge = [(from.0 - dx, from.1 - dy), (to.0 + dx, to.1 + dy)];

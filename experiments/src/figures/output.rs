@@ -1,21 +1,16 @@
-//! A figure as SVG and as PNG, from the same drawing code.
+//! A figure as SVG, and an SVG as PNG.
 
 use maud::html;
-use plotters::backend::{BitMapBackend, SVGBackend};
-use plotters::drawing::IntoDrawingArea;
+use resvg::tiny_skia::{Pixmap, Transform};
+use resvg::usvg::{Options, Tree};
 
 use super::chart::Chart;
 use super::draw;
-use super::font::{FAMILY, register_fonts};
+use super::font::{BOLD, FAMILY, REGULAR, register_fonts};
 use super::kind::Figure;
-use super::surface::{Surface, TextPlacement, undrawn};
+use super::surface::{SCALE, Surface};
 use super::theme::SIZE;
 use crate::error::{Error, Result};
-
-/// Backend units per unit of the figure; plotters rounds positions to whole units.
-const SVG_SCALE: u32 = 4;
-/// Pixels that are averaged to one, per direction, for smooth edges.
-const OVERSAMPLING: u32 = 3;
 
 /// Returns the figure as SVG.
 ///
@@ -27,16 +22,9 @@ pub fn svg(figure: Figure<'_>, chart: &Chart) -> Result<String> {
     register_fonts()?;
     let (width, height) = SIZE;
     let mut drawing = String::new();
-    {
-        let area = SVGBackend::with_string(&mut drawing, (width * SVG_SCALE, height * SVG_SCALE))
-            .into_drawing_area();
-        draw::figure(
-            &Surface::new(&area, f64::from(SVG_SCALE), TextPlacement::SVG),
-            figure,
-            chart,
-        )?;
-        area.present().map_err(undrawn)?;
-    }
+    let surface = Surface::new(&mut drawing);
+    draw::figure(&surface, figure, chart)?;
+    surface.finish()?;
     let size =
         |scale: u32| format!("width=\"{}\" height=\"{}\" viewBox", width * scale, height * scale);
     // SVG has the named entities of HTML for the escaped characters.
@@ -44,7 +32,7 @@ pub fn svg(figure: Figure<'_>, chart: &Chart) -> Result<String> {
     let described =
         format!("xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"{title}\">");
     Ok(drawing
-        .replacen(&size(SVG_SCALE), &size(1), 1)
+        .replacen(&size(SCALE), &size(1), 1)
         .replacen("xmlns=\"http://www.w3.org/2000/svg\">", &described, 1)
         .replace(
             &format!("font-family=\"{FAMILY}\""),
@@ -52,69 +40,62 @@ pub fn svg(figure: Figure<'_>, chart: &Chart) -> Result<String> {
         ))
 }
 
-/// Returns the figure as PNG.
+/// Returns an SVG as PNG of the same size.
+///
+/// Texts use the embedded font only, so the image is the same on every machine.
 ///
 /// # Errors
-/// A failure of the backend or of the encoder.
-pub fn png(figure: Figure<'_>, chart: &Chart) -> Result<Vec<u8>> {
-    register_fonts()?;
-    let (width, height) = SIZE;
-    let fine = (width * OVERSAMPLING, height * OVERSAMPLING);
-    let mut pixels = vec![0u8; 3 * fine.0 as usize * fine.1 as usize];
-    {
-        let area = BitMapBackend::with_buffer(&mut pixels, fine).into_drawing_area();
-        draw::figure(
-            &Surface::new(&area, f64::from(OVERSAMPLING), TextPlacement::BITMAP),
-            figure,
-            chart,
-        )?;
-        area.present().map_err(undrawn)?;
+/// An invalid SVG, or a failure of the encoder.
+pub fn png(svg: &str) -> Result<Vec<u8>> {
+    let mut options = Options::default();
+    for font in [REGULAR, BOLD] {
+        options.fontdb_mut().load_font_data(font.to_vec());
     }
-    let averaged = average(&pixels, width as usize, height as usize, OVERSAMPLING as usize);
-    let mut bytes = Vec::new();
-    let mut encoder = png::Encoder::new(&mut bytes, width, height);
-    encoder.set_color(png::ColorType::Rgb);
-    encoder.set_depth(png::BitDepth::Eight);
-    encoder.set_compression(png::Compression::Best);
-    encoder
-        .write_header()
-        .and_then(|mut writer| writer.write_image_data(&averaged))
-        .map_err(|error| Error::bug("a figure as PNG", "an image that can be encoded", error))?;
-    Ok(bytes)
+    let tree = Tree::from_str(svg, &options).map_err(unencoded)?;
+    let size = tree.size().to_int_size();
+    let mut image = Pixmap::new(size.width(), size.height())
+        .ok_or_else(|| unencoded("a size without an image"))?;
+    resvg::render(&tree, Transform::identity(), &mut image.as_mut());
+    image.encode_png().map_err(unencoded)
 }
 
-/// Averages squares of `factor` × `factor` pixels.
-fn average(pixels: &[u8], width: usize, height: usize, factor: usize) -> Vec<u8> {
-    let mut averaged = Vec::with_capacity(3 * width * height);
-    let row_length = 3 * width * factor;
-    let count = factor * factor;
-    for rows in pixels.chunks_exact(row_length * factor).take(height) {
-        for x in 0..width {
-            for channel in 0..3 {
-                let sum: usize = rows
-                    .chunks_exact(row_length)
-                    .flat_map(|row| {
-                        (0..factor).map(move |dx| usize::from(row[3 * (x * factor + dx) + channel]))
-                    })
-                    .sum();
-                averaged.push(((sum + count / 2) / count) as u8);
-            }
-        }
-    }
-    averaged
+fn unencoded(error: impl std::fmt::Display) -> Error {
+    Error::bug("a figure as PNG", "an SVG that can be drawn", error)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
+    fn svg_of(weight: &str, text: char) -> String {
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"60\" height=\"40\">\
+             <text x=\"10\" y=\"30\" font-family=\"{FAMILY}, sans-serif\" font-size=\"24\" \
+             font-weight=\"{weight}\">{text}</text></svg>"
+        )
+    }
+
+    /// A character without a glyph would look like another one, or like a space.
     #[test]
-    fn averages_squares_per_channel() {
-        // Two squares of 2 × 2 pixels side by side.
-        let white = [255, 255, 255];
-        let red = [255, 0, 0];
-        let rows = [[white, red, red, red], [white, white, red, red]];
-        let pixels: Vec<u8> = rows.into_iter().flatten().flatten().collect();
-        assert_eq!(average(&pixels, 2, 1, 2), [255, 191, 191, 255, 0, 0]);
+    fn every_character_is_drawn_and_looks_different() {
+        let characters = " Aεσδ²–−×≤₁";
+        let mut images = HashSet::new();
+        for weight in ["normal", "bold"] {
+            images.extend(characters.chars().map(|text| png(&svg_of(weight, text)).unwrap()));
+        }
+        // The spaces of both weights are equal.
+        assert_eq!(images.len(), 2 * characters.chars().count() - 1);
+    }
+
+    #[test]
+    fn an_svg_has_one_image_of_its_size() {
+        let svg = svg_of("normal", 'ε');
+        let bytes = png(&svg).unwrap();
+        assert!(bytes == png(&svg).unwrap());
+        let image = Pixmap::decode_png(&bytes).unwrap();
+        assert_eq!((image.width(), image.height()), (60, 40));
+        assert!(png("<svg").is_err());
     }
 }

@@ -1,8 +1,8 @@
-//! The canvas on a drawing area of plotters.
+//! The canvas on an SVG, which plotters writes.
 
-use plotters::backend::DrawingBackend;
+use plotters::backend::SVGBackend;
 use plotters::coord::Shift;
-use plotters::drawing::DrawingArea;
+use plotters::drawing::{DrawingArea, IntoDrawingArea};
 use plotters::element::{Circle, PathElement, Polygon, Rectangle, Text};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{
@@ -10,43 +10,29 @@ use plotters::style::{
 };
 
 use super::canvas::{Align, Canvas, Lettering, Point, Shape};
-use super::font::{FAMILY, LINE_HEIGHT, style};
+use super::font::{FAMILY, style};
+use super::theme::SIZE;
 use crate::error::{Error, Result};
 
-/// Size and vertical offset of text in a backend.
-#[derive(Clone, Copy, Debug)]
-pub struct TextPlacement {
-    /// The size to request for a text of one em.
-    size: f64,
-    /// Distance of the baseline from the top, in em.
-    baseline: f64,
+/// Backend units per unit of the figure; plotters rounds positions to whole units.
+pub(super) const SCALE: u32 = 4;
+/// The SVG backend divides text sizes by this number.
+const TEXT_SIZE: f64 = 1.24;
+/// Distance of the baseline from the top in the SVG backend, in em.
+const BASELINE: f64 = 0.76;
+
+/// A canvas on an SVG of the size of figures.
+pub struct Surface<'a> {
+    area: DrawingArea<SVGBackend<'a>, Shift>,
 }
 
-impl TextPlacement {
-    /// Of the SVG backend, which divides sizes by 1.24 and lowers text by 0.76 em.
-    pub const SVG: Self = Self { size: 1.24, baseline: 0.76 };
-    /// Of the bitmap backend, which uses the line height as size and lowers text by half of it.
-    pub const BITMAP: Self = Self { size: LINE_HEIGHT, baseline: LINE_HEIGHT / 2.0 };
-}
-
-/// A canvas on a drawing area of some backend, with a scale from figure units to backend units.
-pub struct Surface<'a, DB: DrawingBackend> {
-    area: &'a DrawingArea<DB, Shift>,
-    scale: f64,
-    text: TextPlacement,
-}
-
-/// Shows scale and text placement, but not the drawing area.
-impl<DB: DrawingBackend> std::fmt::Debug for Surface<'_, DB> {
+impl std::fmt::Debug for Surface<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Surface")
-            .field("scale", &self.scale)
-            .field("text", &self.text)
-            .finish_non_exhaustive()
+        f.debug_struct("Surface").finish_non_exhaustive()
     }
 }
 
-impl<DB: DrawingBackend> Canvas for Surface<'_, DB> {
+impl Canvas for Surface<'_> {
     fn fill(&self, color: RGBColor) -> Result<()> {
         self.area.fill(&color).map_err(undrawn)
     }
@@ -82,7 +68,7 @@ impl<DB: DrawingBackend> Canvas for Surface<'_, DB> {
     ) -> Result<()> {
         let (color, width) = outline;
         if shape == Shape::Circle {
-            // A disc on a disc, because strokes of circles differ between backends.
+            // A disc on a disc, as polygons are a polygon on a polygon.
             self.disc(at, radius + width / 2.0, color)?;
             return self.disc(at, radius - width / 2.0, fill);
         }
@@ -93,7 +79,7 @@ impl<DB: DrawingBackend> Canvas for Surface<'_, DB> {
     }
 
     fn ring(&self, (x, y): Point, radius: f64, width: f64, color: RGBColor) -> Result<()> {
-        // Two overlapping arcs, because the bitmap backend leaves a notch in a closed path.
+        // Two overlapping arcs, because a closed path has a notch where its ends meet.
         const STEPS: i32 = 48;
         for half in [0, STEPS / 2] {
             let points: Vec<Point> = (half - 1..=half + STEPS / 2 + 1)
@@ -106,7 +92,7 @@ impl<DB: DrawingBackend> Canvas for Surface<'_, DB> {
     }
 
     fn text(&self, text: &str, at: Point, lettering: Lettering) -> Result<()> {
-        let drop = lettering.em * self.text.baseline;
+        let drop = lettering.em * BASELINE;
         let (x, y) = at;
         let top = if lettering.upwards { (x - drop, y) } else { (x, y - drop) };
         let h_pos = match lettering.align {
@@ -114,7 +100,7 @@ impl<DB: DrawingBackend> Canvas for Surface<'_, DB> {
             Align::Middle => HPos::Center,
             Align::End => HPos::Right,
         };
-        let size = lettering.em * self.text.size * self.scale;
+        let size = lettering.em * TEXT_SIZE * f64::from(SCALE);
         let mut font = FontDesc::new(FontFamily::Name(FAMILY), size, style(lettering.bold));
         if lettering.upwards {
             font = font.transform(FontTransform::Rotate270);
@@ -124,16 +110,26 @@ impl<DB: DrawingBackend> Canvas for Surface<'_, DB> {
     }
 }
 
-impl<'a, DB: DrawingBackend> Surface<'a, DB> {
-    /// Returns a canvas on `area`, with `scale` backend units per unit of the figure.
-    pub fn new(area: &'a DrawingArea<DB, Shift>, scale: f64, text: TextPlacement) -> Self {
-        Self { area, scale, text }
+impl<'a> Surface<'a> {
+    /// Returns a canvas that writes its SVG to `drawing`.
+    pub fn new(drawing: &'a mut String) -> Self {
+        let (width, height) = SIZE;
+        let size = (width * SCALE, height * SCALE);
+        Self { area: SVGBackend::with_string(drawing, size).into_drawing_area() }
+    }
+
+    /// Writes the end of the SVG.
+    ///
+    /// # Errors
+    /// A failure of the backend.
+    pub fn finish(self) -> Result<()> {
+        self.area.present().map_err(undrawn)
     }
 
     fn path(&self, points: &[Point], width: f64, color: RGBColor) -> Result<()> {
         let mut path: Vec<(i32, i32)> = points.iter().map(|&point| self.device(point)).collect();
         path.dedup();
-        // The bitmap backend needs at least two points.
+        // A point is not a line.
         if path.len() < 2 {
             return Ok(());
         }
@@ -143,7 +139,7 @@ impl<'a, DB: DrawingBackend> Surface<'a, DB> {
     }
 
     fn disc(&self, at: Point, radius: f64, color: RGBColor) -> Result<()> {
-        let radius = (radius * self.scale).round().max(1.0) as i32;
+        let radius = (radius * f64::from(SCALE)).round().max(1.0) as i32;
         self.draw(&Circle::new(self.device(at), radius, color.filled()))
     }
 
@@ -155,22 +151,22 @@ impl<'a, DB: DrawingBackend> Surface<'a, DB> {
     fn draw<E>(&self, element: &E) -> Result<()>
     where
         for<'b> &'b E: plotters::element::PointCollection<'b, (i32, i32)>,
-        E: plotters::element::Drawable<DB>,
+        E: plotters::element::Drawable<SVGBackend<'a>>,
     {
         self.area.draw(element).map_err(undrawn)
     }
 
     fn device(&self, (x, y): Point) -> (i32, i32) {
-        ((x * self.scale).round() as i32, (y * self.scale).round() as i32)
+        ((x * f64::from(SCALE)).round() as i32, (y * f64::from(SCALE)).round() as i32)
     }
 
     fn stroke(&self, width: f64) -> u32 {
-        (width * self.scale).round().max(1.0) as u32
+        (width * f64::from(SCALE)).round().max(1.0) as u32
     }
 }
 
-/// Returns the error of a failed backend; both backends draw into memory, so it is a bug.
-pub(super) fn undrawn(error: impl std::fmt::Display) -> Error {
+/// Returns the error of a failed backend; it draws into memory, so this is a bug.
+fn undrawn(error: impl std::fmt::Display) -> Error {
     Error::bug("a figure", "a backend that draws into memory", error)
 }
 
@@ -225,7 +221,7 @@ pub(super) fn corners(shape: Shape, (x, y): Point, radius: f64) -> Vec<Point> {
 
 /// Removes repeated points of a polyline and cuts it at corners sharper than 90°.
 ///
-/// The bitmap backend has no mitre limit, so it draws a sharp corner as a long spike.
+/// The mitre of a sharp corner would be a spike.
 fn without_sharp_corners(points: &[Point]) -> Vec<Vec<Point>> {
     const SAME: f64 = 0.5;
     let mut runs: Vec<Vec<Point>> = Vec::new();

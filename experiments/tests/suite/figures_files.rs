@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use experiments::config::{Config, Profile, parse};
 use experiments::error::Result;
 use experiments::{figures, registry};
+use resvg::tiny_skia::{Pixmap, PremultipliedColorU8};
 
 const HEAD: &str = "experiment,cell,sampling,domain,queries,method,metric,value,lower_bound,gap,\
     text,seconds,peak_mb,seed\n";
@@ -86,15 +87,6 @@ fn texts(svg: &str) -> Vec<&str> {
     svg.split("<text ").skip(1).filter_map(|text| text.split('\n').nth(1)).collect()
 }
 
-/// Returns width, height and pixels of a PNG.
-fn pixels(file: &Path) -> (u32, u32, Vec<u8>) {
-    let decoder = png::Decoder::new(std::io::BufReader::new(fs::File::open(file).unwrap()));
-    let mut reader = decoder.read_info().unwrap();
-    let mut buffer = vec![0; reader.output_buffer_size()];
-    let info = reader.next_frame(&mut buffer).unwrap();
-    (info.width, info.height, buffer)
-}
-
 #[test]
 fn two_drawings_of_a_table_are_identical() {
     let figures = format!("{LINES}{BARS}");
@@ -151,10 +143,13 @@ fn a_line_chart_has_labels_and_an_ordered_legend() {
 #[test]
 fn the_png_has_both_series_on_a_white_background() {
     let root = root_with(&results());
-    let (width, height, pixels) = pixels(&drawn(root.path(), LINES)[1]);
-    assert_eq!((width, height), (1600, 1000));
-    let count = |color: [u8; 3]| pixels.chunks_exact(3).filter(|pixel| **pixel == color).count();
-    let all = pixels.len() / 3;
+    let image = Pixmap::load_png(&drawn(root.path(), LINES)[1]).unwrap();
+    assert_eq!((image.width(), image.height()), (1600, 1000));
+    let count = |[red, green, blue]: [u8; 3]| {
+        let color = PremultipliedColorU8::from_rgba(red, green, blue, 255);
+        image.pixels().iter().filter(|pixel| Some(**pixel) == color).count()
+    };
+    let all = image.pixels().len();
     assert!(count([255, 255, 255]) > all * 7 / 10 && count([255, 255, 255]) < all * 97 / 100);
     for color in [[0, 114, 178], [213, 94, 0]] {
         assert!(count(color) > 1500, "{color:?}: {}", count(color));
