@@ -15,12 +15,15 @@
 //!   adds noise of [`ReleaseNoise`], a type that takes no random number generator from its caller.
 //!   It neither selects nor generates questions. Later questions may depend on earlier answers: the
 //!   sum of all costs never exceeds the total.
+//! - An [`OpenValuesQuestion`] is for releases too: it shows those of the values of one column, which
+//!   are not public, that have a noisy count above a threshold. It costs ρ and δ′.
 
 mod candidates;
 mod count_source;
 mod counts;
 mod distance;
 mod interval;
+mod open_values;
 mod paid_access;
 mod private_table;
 mod question;
@@ -31,6 +34,7 @@ mod selection;
 pub use candidates::{Candidate, Candidates};
 pub use count_source::CountSource;
 pub use distance::DistanceQuestion;
+pub use open_values::OpenValuesQuestion;
 pub use paid_access::PaidAccess;
 pub use private_table::PrivateTable;
 pub use question::Question;
