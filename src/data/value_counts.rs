@@ -49,7 +49,8 @@ impl ValueCounts {
 }
 
 impl OpenTable {
-    /// Checks that the column of an attribute is text. Types are public.
+    /// Checks that the column of an attribute is text, or that its values have types of their own, of
+    /// which texts are counted. Types of columns are public.
     ///
     /// # Errors
     /// Another type.
@@ -57,7 +58,7 @@ impl OpenTable {
         let attribute = schema.attributes().get(position);
         let name = attribute.map_or("", |attribute| attribute.name.as_str());
         match self.type_of(position) {
-            Some(ColumnType::Text) => Ok(()),
+            Some(ColumnType::Text | ColumnType::Any) => Ok(()),
             found => Err(Error::bad_input(
                 format!("{}, column `{name}`", self.origin()),
                 "text, for values that are not public",

@@ -82,7 +82,7 @@ pub fn without_new_values(delta: f64, new_delta: f64) -> Result<f64> {
         "delta of values that are not public",
         format!("less than delta ({delta:e}), of which it is a part"),
         format!("{new_delta:e}"),
-        "give a smaller --new-delta",
+        "give a smaller --new-delta, or a larger --delta",
     ))
 }
 
