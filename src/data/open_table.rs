@@ -120,11 +120,6 @@ impl OpenTable {
         self.table.origin()
     }
 
-    /// Returns the type of the column of an attribute of the schema.
-    pub(super) fn type_of(&self, position: usize) -> Option<ColumnType> {
-        Some(self.table.columns().get(*self.columns.get(position)?)?.kind)
-    }
-
     /// Returns the limit on the records of a person.
     pub fn person(&self) -> Option<&PersonLimit> {
         self.person.as_ref()

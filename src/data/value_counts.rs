@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::open_table::OpenTable;
 use super::person_limit::Persons;
 use super::table::Values;
-use crate::error::{Error, Result};
-use crate::schema::{ColumnType, Schema, Value};
+use crate::error::Result;
+use crate::schema::Value;
 
 /// The number of kept records with every text of a column, in the order of the bytes of the texts.
 ///
@@ -49,26 +49,6 @@ impl ValueCounts {
 }
 
 impl OpenTable {
-    /// Checks that the column of an attribute is text, or that its values have types of their own, of
-    /// which texts are counted. Types of columns are public.
-    ///
-    /// # Errors
-    /// Another type.
-    pub fn require_text(&self, schema: &Schema, position: usize) -> Result<()> {
-        let attribute = schema.attributes().get(position);
-        let name = attribute.map_or("", |attribute| attribute.name.as_str());
-        match self.type_of(position) {
-            Some(ColumnType::Text | ColumnType::Any) => Ok(()),
-            found => Err(Error::bad_input(
-                format!("{}, column `{name}`", self.origin()),
-                "text, for values that are not public",
-                found.map_or("no column".to_owned(), |found| format!("a column of {found}")),
-                "convert the column to text, or draft bins of a column of numbers; types are \
-                 public, so this check costs nothing",
-            )),
-        }
-    }
-
     /// Counts the texts of the first attribute's column, except `reserved` ones.
     ///
     /// The first records of every person are kept, whatever their values. No message depends on the
@@ -99,6 +79,7 @@ impl OpenTable {
 mod tests {
     use super::*;
     use crate::data::PersonLimit;
+    use crate::schema::Schema;
     use crate::test_support::open_csv;
 
     const SCHEMA: &str = "[[attribute]]\nname = \"job\"\nkind = \"categorical\"\nvalues = \
@@ -108,7 +89,6 @@ mod tests {
         let schema = Schema::from_toml(SCHEMA, "S.toml").unwrap();
         let person = person.map(|rows| PersonLimit { column: "id".into(), rows });
         let table = open_csv(text.as_bytes(), &schema, person).unwrap();
-        table.require_text(&schema, 0).unwrap();
         let counted = table.count_private_values(&["other", "unknown"]).unwrap();
         assert_eq!(format!("{counted:?}"), "ValueCounts { .. }");
         counted.iter().map(|(text, count)| (text.to_owned(), count)).collect()

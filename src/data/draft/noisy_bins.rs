@@ -43,7 +43,7 @@ pub fn magnitude_schema(columns: &[String]) -> String {
 /// [`magnitude_schema`] and their standard errors; `None` if no count is above the noise.
 ///
 /// The cells of the range are divided into 2^j equal cells each, about in proportion to their noisy
-/// counts: [`FINE_CELLS`] in all, and at least one per cell. Numbers below or above all edges extend
+/// counts: at most 256 in all, and at least one per cell. Numbers below or above all edges extend
 /// the range to the last edge.
 pub fn fine_edges(counts: &[f64], standard_errors: &[f64]) -> Option<Vec<f64>> {
     let edges = edges();

@@ -460,26 +460,3 @@ proptest! {
         }
     }
 }
-
-#[test]
-fn zz_write_fixture() {
-    let age: Int64Array =
-        (0..3000).map(|k| if k % 10 == 0 { None } else { Some(18 + k % 80) }).collect();
-    let job: StringArray = (0..3000).map(|k| Some(["baker", "clerk"][k % 2])).collect();
-    let batch = RecordBatch::try_from_iter(vec![
-        ("age", Arc::new(age) as ArrayRef),
-        ("job", Arc::new(job) as ArrayRef),
-    ])
-    .unwrap();
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .build();
-    let mut writer = ArrowWriter::try_new(
-        File::create("/tmp/w/g10t/ages.parquet").unwrap(),
-        batch.schema(),
-        Some(properties),
-    )
-    .unwrap();
-    writer.write(&batch).unwrap();
-    writer.close().unwrap();
-}

@@ -5,7 +5,7 @@ use crate::budget::Budget;
 use crate::release::{DELTA, Files};
 use crate::steps::Steps;
 use matmech::Decimal;
-use matmech::data::table::FieldCounts;
+use matmech::data::table::{ColumnHeader, FieldCounts, TypedTable};
 use matmech::data::{OpenTable, PersonLimit, noisy_bins, open_values};
 use matmech::error::{Error, Result};
 use matmech::privacy::{PrivacyUnit, Rho, fine_noise};
@@ -85,9 +85,8 @@ impl PrivateDraft {
             .filter(|column| column.kind == ColumnType::Integer)
             .filter_map(|column| column.name.clone())
             .collect();
-        let table = OpenTable::new(table, &schema, self.person_limit())?;
-        (self.columns.len()..schema.attributes().len())
-            .try_for_each(|position| table.require_text(&schema, position))?;
+        self.require_texts(table.as_ref())?;
+        OpenTable::new(table, &schema, self.person_limit())?;
         let left = Ledger::open(ledger, self.waiting)?.left_with(self.new_delta)?;
         if left < self.rho.get() {
             return Err(Error::BudgetExhausted {
@@ -119,6 +118,28 @@ impl PrivateDraft {
         std::fs::write(&path, text).map_err(|e| Error::io(&path, "writing", e, remedy))?;
         report.schema = Some(path.display().to_string());
         Ok(report)
+    }
+
+    /// Checks that the columns of texts are text, or that their values have types of their own, of
+    /// which texts are counted. Types of columns are public.
+    fn require_texts(&self, table: &dyn TypedTable) -> Result<()> {
+        for name in self.open.iter().map(|column| column.trim()) {
+            let named = |column: &&ColumnHeader| column.name.as_deref() == Some(name);
+            match table.columns().iter().find(named).map(|column| column.kind) {
+                None | Some(ColumnType::Text | ColumnType::Any) => {}
+                Some(other) => {
+                    let remedy = "convert the column to text, or give it as --column; types are \
+                                  public, so this check costs nothing";
+                    return Err(Error::bad_input(
+                        format!("{}, column `{name}`", table.origin()),
+                        "text, for values that are not public",
+                        format!("a column of {other}"),
+                        remedy,
+                    ));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Returns a schema of all columns before the releases, and checks the options.

@@ -33,7 +33,6 @@ impl PrivateDraft {
         let question = OpenValuesQuestion::of(rho, new_delta, unit)?;
         let schema = Schema::from_toml(&open_values::template(column), "columns")?;
         let table = OpenTable::new(data.open(FieldCounts::Any)?, &schema, self.person_limit())?;
-        table.require_text(&schema, 0)?;
         let ledger = Ledger::open(ledger, self.waiting)?;
         let folder = Folder::create(&out)?;
         let expectation = format!(
