@@ -77,7 +77,6 @@ impl OpenTable {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::data::PersonLimit;
     use crate::schema::Schema;
     use crate::test_support::open_csv;
