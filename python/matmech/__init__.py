@@ -25,7 +25,7 @@ from ._errors import (
     Unanswered,
     UnknownName,
 )
-from ._draft import draft_schema
+from ._draft import PrivateDraft, draft_schema, private_draft
 from ._matmech import Workload, __version__, registries
 from ._records import (
     Answers,

@@ -29,7 +29,12 @@ _NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9,
 
 
 def records(data: Any, schema: tuple[str, bool], person: str | None = None) -> Records:
-    """Returns a path, or the columns of a table that the schema and the person name.
+    """Returns a path, or the columns of a table that the schema and the person name."""
+    return named_records(data, _matmech.column_names(schema, person))
+
+
+def named_records(data: Any, wanted: Sequence[str]) -> Records:
+    """Returns a path, or the columns of a table with the wanted names, without spaces around them.
 
     No message depends on the records, their number included.
     """
@@ -37,7 +42,6 @@ def records(data: Any, schema: tuple[str, bool], person: str | None = None) -> R
         return os.fspath(data)
     if isinstance(data, Table):
         return data._native()
-    wanted = _matmech.column_names(schema, person)
     if hasattr(data, "__arrow_c_stream__") and not _is_from(data, "pandas"):
         return _matmech.read_stream(_selected(data, wanted), wanted)
     names = _names(data)

@@ -41,6 +41,7 @@ fn _matmech(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(records::column_values, module)?)?;
     module.add_function(wrap_pyfunction!(records::check_data, module)?)?;
     module.add_function(wrap_pyfunction!(draft::draft_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(draft::private_draft, module)?)?;
     module.add_function(wrap_pyfunction!(records::create_ledger, module)?)?;
     module.add_function(wrap_pyfunction!(records::show_ledger, module)?)?;
     module.add_function(wrap_pyfunction!(work::panic, module)?)

@@ -26,9 +26,9 @@ use crate::table::{self, Records};
 use crate::work::{self, Outcome};
 
 /// ε, δ, ρ, μ and β, of which those of one notion are given.
-type Parameters = (Option<f64>, Option<f64>, Option<f64>, Option<f64>, Option<f64>);
+pub(crate) type Parameters = (Option<f64>, Option<f64>, Option<f64>, Option<f64>, Option<f64>);
 
-fn budget_of((epsilon, delta, rho, mu, privacy_cost): Parameters) -> Budget {
+pub(crate) fn budget_of((epsilon, delta, rho, mu, privacy_cost): Parameters) -> Budget {
     Budget { privacy_cost, epsilon, delta, rho, mu }
 }
 
@@ -123,12 +123,15 @@ pub(crate) fn simulate(
 }
 
 /// Reads an option of a dictionary; the interface has set all of them.
-fn option<'py, T: FromPyObjectOwned<'py>>(options: &Bound<'py, PyDict>, name: &str) -> PyResult<T> {
+pub(crate) fn option<'py, T: FromPyObjectOwned<'py>>(
+    options: &Bound<'py, PyDict>,
+    name: &str,
+) -> PyResult<T> {
     let value = options.get_item(name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
     value.extract().map_err(Into::into)
 }
 
-fn unit_of(neighbours: &str, rows: u32) -> Result<PrivacyUnit> {
+pub(crate) fn unit_of(neighbours: &str, rows: u32) -> Result<PrivacyUnit> {
     let neighbours = match neighbours {
         "add-remove" => Neighbours::AddOrRemoveOneRecord,
         "replace" => Neighbours::ReplaceOneRecord,
@@ -152,7 +155,7 @@ fn unit_of(neighbours: &str, rows: u32) -> Result<PrivacyUnit> {
     Ok(PrivacyUnit { neighbours, rows })
 }
 
-fn waiting(seconds: u32) -> LockWait {
+pub(crate) fn waiting(seconds: u32) -> LockWait {
     LockWait { limit: std::time::Duration::from_secs(seconds.into()), ..LockWait::default() }
 }
 

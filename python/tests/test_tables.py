@@ -443,6 +443,34 @@ class Drafts(unittest.TestCase):
             simulated = matmech.simulate(path, data, ways=[1], rho=1e3, synthetic=True)
             self.assertEqual(matmech.check_data(path, simulated.records).dropped, 0)
 
+    def test_a_private_draft_lists_values_that_many_records_have(self):
+        rows = 4000
+        data = {
+            "age": np.arange(rows) % 60 + 20,
+            "job": ["baker", "clerk"] * (rows // 2 - 1) + ["secret", None],
+            "unused": [[1]] * rows,
+        }
+        used = {name: data[name] for name in ("age", "job")}
+        with tempfile.TemporaryDirectory() as folder:
+            ledger, out = Path(folder) / "L.jsonl", Path(folder) / "D"
+            options = dict(columns=["age"], open=["job"], new_delta=1e-8, rho=0.3)
+            refused = dict(ledger=ledger, out=out)
+            matmech.create_ledger(ledger, rho=1)
+            with self.assertRaisesRegex(matmech.BadInput, "epsilon and"):
+                matmech.private_draft(data, **options, **refused)
+            ledger = Path(folder) / "M.jsonl"
+            matmech.create_ledger(ledger, epsilon=10, delta=1e-6)
+            draft = matmech.private_draft(data, ledger=ledger, out=out, **options)
+            self.assertEqual((draft.releases, draft.new_delta), (3, 1e-8))
+            self.assertEqual([column["cells"] for column in draft.columns], ["bins", "values"])
+            text = Path(draft.schema).read_text(encoding="utf-8")
+            self.assertIn('values = ["baker", "clerk"]\n', text)
+            self.assertIn('kind = "integer"\n', text)
+            self.assertEqual(matmech.check_data(Path(draft.schema), used).dropped, 0)
+            self.assertEqual(matmech.show_ledger(ledger)["spent_new_delta"], 1e-8)
+        with self.assertRaises(matmech.BadInput):
+            matmech.private_draft(open=["age"], rho=1, dry_run=True)
+
 
 class Options(Exact):
     def test_contradictory_options_are_refused_before_anything_is_reserved(self):

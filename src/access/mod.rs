@@ -1,8 +1,8 @@
 //! The only interface to private data.
 //!
-//! **Where can privacy be lost?** Only in this module. No types but [`PrivateTable`] and
-//! [`ReleaseTable`] hold private counts and return values computed from them. A mechanism holds a
-//! [`PaidAccess`] and sees no record. It asks a [`Question`] or a [`CandidateSelection`], each with
+//! **Where can privacy be lost?** Only in this module. No types but [`PrivateTable`],
+//! [`ReleaseTable`] and [`OpenValuesQuestion`] take private counts and return values computed from
+//! them. A mechanism holds a [`PaidAccess`] and sees no record. It asks a [`Question`] or a [`CandidateSelection`], each with
 //! a privacy cost. The table pays the cost from its accountant *before* it reads a count, and the
 //! noise is drawn in one function of [`privacy`](crate::privacy). Planners, estimators and the
 //! loops of adaptive mechanisms use only the schema, the budget and answers that were paid for: two
@@ -15,12 +15,16 @@
 //!   adds noise of [`ReleaseNoise`], a type that takes no random number generator from its caller.
 //!   It neither selects nor generates questions. Later questions may depend on earlier answers: the
 //!   sum of all costs never exceeds the total.
+//! - An [`OpenValuesQuestion`] is for releases too. Of the values of one column, which are not
+//!   public, it shows those whose noisy count reaches a threshold. It costs ρ and δ′, computes both
+//!   from its integers, and is refused unless both were reserved.
 
 mod candidates;
 mod count_source;
 mod counts;
 mod distance;
 mod interval;
+mod open_values;
 mod paid_access;
 mod private_table;
 mod question;
@@ -31,6 +35,7 @@ mod selection;
 pub use candidates::{Candidate, Candidates};
 pub use count_source::CountSource;
 pub use distance::DistanceQuestion;
+pub use open_values::OpenValuesQuestion;
 pub use paid_access::PaidAccess;
 pub use private_table::PrivateTable;
 pub use question::Question;

@@ -12,6 +12,7 @@
 //! | `values_outside` | what happens to values outside the schema, in words |
 //! | `public_records` | records that may be seen |
 //! | `private_records` | records of releases: no message or failure may depend on them |
+//! | `value_counts` | private counts of the values of a column, which are not public |
 //! | `counted_marginals`, `marginal_files` | marginals that an engine counted |
 //! | `check` | how a release would handle a table, for those who may see it |
 //! | `draft` | schemas drafted from tables, for those who may see them |
@@ -32,6 +33,7 @@ mod public_records;
 mod record_coder;
 mod records;
 pub mod table;
+mod value_counts;
 mod values_outside;
 mod write_csv;
 
@@ -39,12 +41,13 @@ pub use check::{AttributeCheck, DataCheck, InvalidValue, check};
 pub use column::Column;
 pub use contingency::{MarginalCounter, counting_bytes};
 pub use counted_marginals::{CountedMarginals, CountedRows, MarginalEngine};
-pub use draft::{draft_schema, noisy_bins};
+pub use draft::{draft_schema, noisy_bins, open_values};
 pub use marginal_files::read_marginals;
 pub use open_table::OpenTable;
 pub use out_of_domain::OutOfDomain;
 pub use person_limit::PersonLimit;
 pub use public_records::{CodedTable, read_csv, read_table};
 pub use records::Records;
+pub use value_counts::ValueCounts;
 pub use values_outside::ValuesOutside;
 pub use write_csv::write_csv;

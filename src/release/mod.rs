@@ -19,6 +19,7 @@
 //! | `measurements` | files of the noisy integers |
 //! | `estimates`, `answers` | unbiased answers with exact standard errors, and their table |
 //! | `release_data` | what a release reads: records, or counts of an engine |
+//! | `open_values` | values that are not public, published if enough records have them |
 //! | `query_words` | descriptions of queries |
 //! | `reach` | lengths of confidence intervals |
 //! | `staged` | adaptive releases with a certificate of the error |
@@ -35,6 +36,7 @@ mod estimates;
 mod integer_plan;
 mod ledger;
 mod measurements;
+pub mod open_values;
 mod query_words;
 mod reach;
 pub mod records;

@@ -6,6 +6,7 @@ use super::release::DELTA;
 use matmech::error::Result;
 use matmech::privacy::{PrivacyUnit, Rho, fine_noise};
 use matmech::release::Ledger;
+use matmech::release::open_values::without_new_values;
 
 /// The output of `ledger --json`.
 #[derive(Debug, Serialize)]
@@ -16,8 +17,10 @@ pub struct LedgerReport {
     pub spent_rho: f64,
     /// ε of all reservations together, rounded up.
     pub spent_epsilon: f64,
-    /// δ at which `spent_epsilon` is stated.
+    /// δ at which `spent_epsilon` is stated, of which `spent_new_delta` is a part.
     pub delta: f64,
+    /// The sum of δ′ for values that are not public, rounded up.
+    pub spent_new_delta: f64,
     /// The remaining ρ, rounded down; 0 if nothing is left.
     pub left_rho: f64,
     /// The privacy unit.
@@ -34,13 +37,16 @@ impl LedgerReport {
     /// Returns the balance; ε is at δ, by default that of the budget, or 1e-9.
     ///
     /// # Errors
-    /// The ledger cannot be read, or δ is invalid.
+    /// The ledger cannot be read, or δ is invalid or not above the sum of δ′.
     pub fn of(ledger: &Ledger, delta: Option<f64>) -> Result<Self> {
         let balance = ledger.balance()?;
         let delta = delta.or(balance.delta).unwrap_or(DELTA);
         // `Rho` must be positive: nothing spent means ε = 0.
         let spent_epsilon = match Rho::new(balance.spent) {
-            Ok(spent) => fine_noise::epsilon_rounded_up(spent, delta)?,
+            Ok(spent) => {
+                let at = without_new_values(delta, balance.spent_new_delta)?;
+                fine_noise::epsilon_rounded_up(spent, at)?
+            }
             Err(_) => 0.0,
         };
         Ok(LedgerReport {
@@ -48,6 +54,7 @@ impl LedgerReport {
             spent_rho: balance.spent,
             spent_epsilon,
             delta,
+            spent_new_delta: balance.spent_new_delta,
             left_rho: balance.left,
             unit: balance.unit,
             person: balance.person,

@@ -12,7 +12,7 @@ use matmech::release::shortest;
 use matmech_app::budget::Budget;
 use matmech_app::data::Data;
 use matmech_app::draft_schema::{MAX_VALUES, draft_schema};
-use matmech_app::private_draft::{BINS, PrivateDraft, PrivateDraftReport};
+use matmech_app::private_draft::{BINS, PrivateDraft, PrivateDraftReport, rho_of};
 use matmech_app::release::Files;
 
 /// Arguments of `matmech draft-schema`.
@@ -32,15 +32,21 @@ pub(super) struct DraftSchemaCommand {
     /// File to write; must not exist [default: standard output]
     #[arg(long, value_name = "FILE", conflicts_with = "private")]
     output: Option<PathBuf>,
-    /// PRIVATE: draft edges of bins for --column from noisy counts, charged to a ledger
+    /// PRIVATE: draft bins for --column and values for --open from noisy counts, charged to a ledger
     ///
-    /// Two releases are made per column. No record is dropped: missing values and texts that are no
-    /// numbers are in a cell of their own.
-    #[arg(long, requires = "column")]
+    /// Two releases are made per --column, one per --open. No record is dropped: all other values are
+    /// in cells of their own.
+    #[arg(long)]
     private: bool,
-    /// Column of numbers; repeat it for more
+    /// Column of numbers that gets bins; repeat it for more
     #[arg(long, value_name = "COLUMN", requires = "private")]
     column: Vec<String>,
+    /// Column of texts whose values are listed if enough records have them; repeat it for more
+    #[arg(long, value_name = "COLUMN", requires = "private", requires = "new_delta")]
+    open: Vec<String>,
+    /// Part of δ for --open: probability that any value is listed that only one person's records have
+    #[arg(long, value_name = "DELTA", requires = "open", allow_negative_numbers = true)]
+    new_delta: Option<f64>,
     /// Maximum bins of a column
     #[arg(long, value_name = "N", default_value_t = BINS, requires = "private",
         value_parser = clap::value_parser!(u32).range(2..=500))]
@@ -54,7 +60,7 @@ pub(super) struct DraftSchemaCommand {
     /// ε of (ε, δ)-differential privacy, for all columns together
     #[arg(long, allow_negative_numbers = true, requires = "private")]
     epsilon: Option<f64>,
-    /// δ of (ε, δ)-differential privacy
+    /// δ of (ε, δ)-differential privacy, with --new-delta as a part
     #[arg(long, allow_negative_numbers = true, requires = "private")]
     delta: Option<f64>,
     /// ρ of ρ-zero-concentrated differential privacy, for all columns together
@@ -67,6 +73,9 @@ pub(super) struct DraftSchemaCommand {
     /// Print the cost of --private; read no data, charge no ledger, write nothing
     #[arg(long, requires = "private")]
     dry_run: bool,
+    /// Print one JSON object instead of text
+    #[arg(long, requires = "private")]
+    json: bool,
 }
 
 impl DraftSchemaCommand {
@@ -98,18 +107,21 @@ impl DraftSchemaCommand {
             }),
             _ => anyhow::bail!("give --data, --ledger and --out, or --dry-run"),
         };
-        let DraftSchemaCommand { epsilon, delta, rho, .. } = *self;
+        let DraftSchemaCommand { epsilon, delta, rho, new_delta, .. } = *self;
+        let budget = Budget { privacy_cost: None, epsilon, delta, rho, mu: None };
         let draft = PrivateDraft {
             columns: self.column.clone(),
+            open: self.open.clone(),
             bins: self.bins,
-            rho: Budget { privacy_cost: None, epsilon, delta, rho, mu: None }.rho()?,
+            rho: rho_of(budget, new_delta)?,
             delta,
+            new_delta,
             unit: self.unit.unit(),
             person: self.unit.person(),
             waiting: self.waiting.waiting(),
             files,
         };
-        output::write(&draft.run(&Bars::default())?, false, print)
+        output::write(&draft.run(&Bars::default())?, self.json, print)
     }
 }
 
@@ -117,6 +129,10 @@ fn print(out: &mut dyn Write, report: &PrivateDraftReport) -> std::io::Result<()
     let [rho, each, epsilon, delta] =
         [report.rho, report.rho_of_release, report.epsilon, report.delta].map(shortest);
     writeln!(out, "privacy       epsilon {epsilon} at delta {delta}; rho {rho}")?;
+    if report.new_delta > 0.0 {
+        let new_delta = shortest(report.new_delta);
+        writeln!(out, "              delta' {new_delta} of delta for values that are not public")?;
+    }
     writeln!(out, "releases      {} of rho {each} each", report.releases)?;
     match &report.schema {
         None => writeln!(out, "dry run       no data read, nothing spent or written"),

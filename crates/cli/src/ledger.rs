@@ -72,6 +72,10 @@ impl LedgerCommand {
                  together epsilon {epsilon} at delta {delta}",
                 report.reservations
             )?;
+            if report.spent_new_delta > 0.0 {
+                let delta = shortest(report.spent_new_delta);
+                writeln!(out, "          delta' {delta} of delta for values that are not public")?;
+            }
             writeln!(out, "left      rho {left}")?;
             match &report.person {
                 None => writeln!(out, "protects  {}", report.unit)?,

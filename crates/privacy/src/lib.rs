@@ -21,6 +21,7 @@
 //! | [`SeededNoise`] | repeatable noise, for experiments |
 //! | [`OperatingSystemNoise`] | exact discrete Gaussian noise, for releases |
 //! | [`RationalDeviation`] | standard deviations of that noise |
+//! | [`NewValues`] | thresholds for values that are not public |
 //! | [`ExactRho`] | the cost of integer answers with that noise, in integers |
 //!
 //! ```
@@ -50,6 +51,7 @@ pub mod fine_noise;
 pub mod gaussian;
 pub mod gaussian_dp;
 mod neighbours;
+mod new_values;
 mod noise;
 mod normal_tail;
 mod operating_system_noise;
@@ -66,6 +68,7 @@ pub use budget::{Guarantee, PrivacyBudget};
 pub use error::PrivacyError;
 pub use exact_rho::ExactRho;
 pub use neighbours::{Neighbours, PrivacyUnit};
+pub use new_values::NewValues;
 pub use noise::{NoiseStream, SeededNoise};
 pub use operating_system_noise::{OperatingSystemNoise, add_repeatable_noise};
 pub use privacy_cost::PrivacyCost;

@@ -20,9 +20,6 @@ const HEAVY_TAIL: f64 = 10.0;
 const MISSING: [&str; 2] = ["unknown", "missing"];
 const OTHER: [&str; 2] = ["other", "outside"];
 
-/// Maximum length of a line of values.
-const LINE: usize = 96;
-
 /// The columns of a table by what a schema can do with them.
 #[derive(Default)]
 struct Sections {
@@ -103,7 +100,7 @@ fn add(sections: &mut Sections, name: &str, profile: &Profile, max_values: usize
     } else {
         profile.values().map(|values| {
             let values: Vec<String> = values.iter().map(literal::value).collect();
-            format!("kind = \"categorical\"\n{}", list("values", &values))
+            format!("kind = \"categorical\"\n{}", literal::list("values", &values))
         })
     };
     match keys {
@@ -165,7 +162,7 @@ fn in_words(profile: &Profile) -> String {
 fn number_keys(profile: &Profile) -> Option<String> {
     if let (Some(values), true) = (profile.values(), profile.distinct().0 <= MAX_NUMBERS) {
         let values: Vec<String> = values.iter().map(literal::value).collect();
-        return Some(format!("kind = \"numeric\"\n{}", list("values", &values)));
+        return Some(format!("kind = \"numeric\"\n{}", literal::list("values", &values)));
     }
     let (low, high) = profile.range.as_ref()?;
     let is_integer = profile.kind == Some(Kind::Integer);
@@ -200,7 +197,7 @@ fn number_keys(profile: &Profile) -> Option<String> {
     Some(format!(
         "{kind}# Top-coding: 96 % of the numbers are from {first} to {last}. All numbers beyond\n\
          # the last edge of a long tail are one value.\n{}{}# Bins of equal width: {equal}",
-        list("edges", &written?),
+        literal::list("edges", &written?),
         open.concat()
     ))
 }
@@ -208,25 +205,6 @@ fn number_keys(profile: &Profile) -> Option<String> {
 fn equal_bins_key(bins: &EqualBins) -> Option<String> {
     let (low, high) = (literal::number(&bins.low)?, literal::number(&bins.high)?);
     Some(format!("bins = {{ low = {low}, high = {high}, count = {} }}\n", bins.count))
-}
-
-/// Returns a key with a list, on one line if it is short.
-fn list(key: &str, values: &[String]) -> String {
-    let line = format!("{key} = [{}]\n", values.join(", "));
-    if line.chars().count() <= LINE {
-        return line;
-    }
-    let mut text = format!("{key} = [\n ");
-    let mut length = 1;
-    for value in values {
-        if length > 1 && length + value.chars().count() + 2 > LINE {
-            text += "\n ";
-            length = 1;
-        }
-        text += &format!(" {value},");
-        length += value.chars().count() + 2;
-    }
-    text + "\n]\n"
 }
 
 impl Sections {

@@ -1,9 +1,12 @@
-//! Names, values and numbers as TOML.
+//! Names, values, numbers and lists as TOML.
 
 use std::fmt::Write;
 
 use crate::decimal::Decimal;
 use crate::schema::ListedValue;
+
+/// Maximum length of a line of values.
+const LINE: usize = 96;
 
 /// Returns a text in quotation marks, on one line.
 pub(super) fn text(text: &str) -> String {
@@ -43,4 +46,23 @@ pub(super) fn value(value: &ListedValue) -> String {
         ListedValue::Boolean(boolean) => boolean.to_string(),
         ListedValue::Time(_) => value.to_string(),
     }
+}
+
+/// Returns a key with a list, on one line if it is short.
+pub(super) fn list(key: &str, values: &[String]) -> String {
+    let line = format!("{key} = [{}]\n", values.join(", "));
+    if line.chars().count() <= LINE {
+        return line;
+    }
+    let mut text = format!("{key} = [\n ");
+    let mut length = 1;
+    for value in values {
+        if length > 1 && length + value.chars().count() + 2 > LINE {
+            text += "\n ";
+            length = 1;
+        }
+        text += &format!(" {value},");
+        length += value.chars().count() + 2;
+    }
+    text + "\n]\n"
 }

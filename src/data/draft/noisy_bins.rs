@@ -15,8 +15,8 @@ const MISS_PROBABILITY: f64 = 0.01;
 /// Powers of two that are edges of cells: 2⁻¹⁶ to 2⁴⁸.
 const EXPONENTS: std::ops::RangeInclusive<i32> = -16..=48;
 
-/// The number of equal cells within a range.
-pub const FINE_CELLS: usize = 1024;
+/// About the number of cells within a range.
+const FINE_CELLS: usize = 256;
 
 fn edges() -> Vec<f64> {
     let positive = EXPONENTS.map(|exponent| f64::from(exponent).exp2());
@@ -39,10 +39,13 @@ pub fn magnitude_schema(columns: &[String]) -> String {
     columns.iter().map(entry).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the range of a column, from the noisy counts of the cells of [`magnitude_schema`] and
-/// their standard errors; `None` if no count is above the noise. Numbers below or above all edges
-/// extend it to the last edge.
-pub fn noisy_range(counts: &[f64], standard_errors: &[f64]) -> Option<(f64, f64)> {
+/// Returns the edges of the fine cells of a column, from the noisy counts of the cells of
+/// [`magnitude_schema`] and their standard errors; `None` if no count is above the noise.
+///
+/// The cells of the range are divided into 2^j equal cells each, about in proportion to their noisy
+/// counts: at most 256 in all, and at least one per cell. Numbers below or above all edges extend
+/// the range to the last edge.
+pub fn fine_edges(counts: &[f64], standard_errors: &[f64]) -> Option<Vec<f64>> {
     let edges = edges();
     // One cell between two edges, and one before and after all.
     let cells = edges.len() + 1;
@@ -51,8 +54,18 @@ pub fn noisy_range(counts: &[f64], standard_errors: &[f64]) -> Option<(f64, f64)
     let above: Vec<bool> = counts.iter().zip(standard_errors).map(is_above).take(cells).collect();
     let (first, last) = (above.iter().position(|is| *is)?, above.iter().rposition(|is| *is)?);
     // Cell k is between edges k − 1 and k.
-    let low = first.clamp(1, cells - 2) - 1;
-    Some((*edges.get(low)?, *edges.get(last.clamp(1, cells - 2))?))
+    let (first, last) = (first.clamp(1, cells - 2), last.clamp(1, cells - 2));
+    let counts = counts.get(first..=last)?;
+    let total: f64 = counts.iter().map(|count| count.max(0.0)).sum();
+    let mut fine = vec![*edges.get(first - 1)?];
+    for (count, ends) in counts.iter().zip(edges.get(first - 1..=last)?.windows(2)) {
+        let share = (FINE_CELLS as f64 * count / total).max(1.0);
+        let parts = share.min(FINE_CELLS as f64).log2().floor().exp2();
+        // Exact, because the ends are powers of two.
+        let end = |part: i32| ends[0] + (ends[1] - ends[0]) * f64::from(part) / parts;
+        fine.extend((1..=parts as i32).map(end));
+    }
+    Some(fine)
 }
 
 /// Returns the threshold in standard errors.
@@ -60,13 +73,13 @@ fn threshold(cells: usize) -> f64 {
     (2.0 * (cells as f64 / MISS_PROBABILITY).ln()).sqrt()
 }
 
-/// Returns a schema, in TOML, of [`FINE_CELLS`] equal cells within a range, and cells for all other
-/// values.
-pub fn fine_schema(column: &str, (low, high): (f64, f64)) -> String {
+/// Returns a schema, in TOML, of cells between edges, and cells for all other values.
+pub fn fine_schema(column: &str, edges: &[f64]) -> String {
+    let edges: Vec<String> = edges.iter().map(|edge| format!("{edge:?}")).collect();
     format!(
-        "[[attribute]]\nname = {}\nkind = \"numeric\"\n\
-         bins = {{ low = {low:?}, high = {high:?}, count = {FINE_CELLS} }}\n{OTHER_CELLS}",
-        literal::text(column)
+        "[[attribute]]\nname = {}\nkind = \"numeric\"\n{}{OTHER_CELLS}",
+        literal::text(column),
+        literal::list("edges", &edges)
     )
 }
 
@@ -75,32 +88,36 @@ pub fn fine_schema(column: &str, (low, high): (f64, f64)) -> String {
 /// column of integers are integers.
 pub fn quantile_edges(
     answers: &[f64],
-    (low, high): (f64, f64),
+    fine: &[f64],
     count: usize,
     is_integer: bool,
 ) -> Vec<Decimal> {
     // The last answer is the number of other values.
-    let prefixes = answers.get(..FINE_CELLS + 2).unwrap_or(answers);
+    let prefixes = answers.get(..fine.len() + 1).unwrap_or(answers);
     let total = prefixes.iter().copied().fold(0.0, f64::max);
-    let width = (high - low) / FINE_CELLS as f64;
+    let (Some(low), Some(high)) = (fine.first().copied(), fine.last().copied()) else {
+        return Vec::new();
+    };
+    // An edge and the width of the cell before it. Cell 0 is that of all numbers below the range.
     let crossing = |k: usize| {
         let target = total * k as f64 / count as f64;
         let cell = prefixes.iter().position(|prefix| *prefix >= target).unwrap_or(0);
-        // Cell 0 is that of all numbers below the range.
-        (low + cell as f64 * width).min(high)
+        let end = cell.clamp(1, fine.len() - 1);
+        (fine[cell.min(fine.len() - 1)], fine[end] - fine[end - 1])
     };
-    let inner: Vec<f64> = (1..count).map(crossing).collect();
-    let (low, high, step) = match is_integer {
-        true => (low.ceil(), high.ceil().max(low.ceil() + 1.0), width.max(2.0)),
-        false => (low, high, width),
+    let inner: Vec<(f64, f64)> = (1..count).map(crossing).collect();
+    let (low, high) = match is_integer {
+        true => (low.ceil(), high.ceil().max(low.ceil() + 1.0)),
+        false => (low, high),
     };
     let (Some(first), Some(last)) = (Decimal::shortest(low), Decimal::shortest(high)) else {
         return Vec::new();
     };
     let mut edges = vec![first];
-    for (k, edge) in inner.iter().enumerate() {
-        let below = if k == 0 { low } else { inner[k - 1] };
-        let above = inner.get(k + 1).copied().unwrap_or(high);
+    for (k, (edge, width)) in inner.iter().enumerate() {
+        let below = if k == 0 { low } else { inner[k - 1].0 };
+        let above = inner.get(k + 1).map_or(high, |next| next.0);
+        let step = if is_integer { width.max(2.0) } else { *width };
         let gap = (edge - below).min(above - edge).max(step);
         let Some(rounded) = grid::nearest_multiple(*edge, gap / 2.0) else { continue };
         if edges.last().is_some_and(|last| *last < rounded) && rounded < last {
@@ -159,7 +176,7 @@ mod tests {
             }
             // Missing and other values are no numbers.
             counts[131] = 1e6;
-            noisy_range(&counts, &[error; 132])
+            fine_edges(&counts, &[error; 132]).map(|edges| (edges[0], edges[edges.len() - 1]))
         };
         let ends = 48f64.exp2();
         assert_eq!(range(&[17.0, 90.0, -3.0], 100.0), Some((-4.0, 128.0)));
@@ -174,16 +191,17 @@ mod tests {
 
     #[test]
     fn quantiles_are_equal_shares_on_the_grid() {
-        let range = (0.0, 128.0);
-        let fine = Schema::from_toml(&fine_schema("a", range), "S.toml").unwrap();
-        OutOfDomain::Other.check(&fine).unwrap();
-        assert_eq!(fine.sizes(), [FINE_CELLS + 3]);
+        const CELLS: usize = 1024;
+        let fine: Vec<f64> = (0..=CELLS).map(|k| k as f64 / 8.0).collect();
+        let schema = Schema::from_toml(&fine_schema("a", &fine), "S.toml").unwrap();
+        OutOfDomain::Other.check(&schema).unwrap();
+        assert_eq!(schema.sizes(), [CELLS + 3]);
         // Equal counts from 16 to 96.
         let share = |k: usize| (((k + 1) as f64 / 8.0 - 16.0) / 80.0).clamp(0.0, 1.0);
-        let inside = (0..FINE_CELLS).map(|k| 1e5 * share(k));
+        let inside = (0..CELLS).map(|k| 1e5 * share(k));
         // No number is below or above the range, and 10⁶ values are missing.
         let prefixes: Vec<f64> = [0.0].into_iter().chain(inside).chain([1e5, 1e6]).collect();
-        let edges = quantile_edges(&prefixes, range, 4, false);
+        let edges = quantile_edges(&prefixes, &fine, 4, false);
         let found: Vec<String> = edges.iter().map(ToString::to_string).collect();
         assert_eq!(found, ["0", "40", "60", "80", "128"]);
         let text = attribute_with_edges("a", &edges, false).unwrap();
@@ -192,30 +210,54 @@ mod tests {
         assert_eq!(schema.sizes(), [8]);
         // Half of the numbers are above the range.
         let mut above = prefixes;
-        above[FINE_CELLS + 1] = 2e5;
+        above[CELLS + 1] = 2e5;
         let found: Vec<String> =
-            quantile_edges(&above, range, 4, false).iter().map(ToString::to_string).collect();
+            quantile_edges(&above, &fine, 4, false).iter().map(ToString::to_string).collect();
         assert_eq!(found, ["0", "60", "100", "128"]);
+    }
+
+    /// Cells are narrow where records are, and they are exact, within every range.
+    #[test]
+    fn fine_cells_follow_the_counts() {
+        let mut counts = vec![0.0; 132];
+        // Cell 66 + k is [2^(k − 16), 2^(k − 15)): 30,000 records in [1, 2), 1,000 in [64, 128).
+        (counts[82], counts[88], counts[84]) = (3e4, 1e3, -50.0);
+        let fine = fine_edges(&counts, &[10.0; 132]).unwrap();
+        let within =
+            |low: f64, high: f64| fine.iter().filter(|edge| (low..high).contains(*edge)).count();
+        assert_eq!((within(1.0, 2.0), within(2.0, 64.0), within(64.0, 128.0)), (128, 5, 8));
+        assert_eq!((fine[1], fine.last()), (1.0 + 1.0 / 128.0, Some(&128.0)));
+        // Ranges from one cell to all.
+        for (first, last) in [(0, 0), (0, 130), (65, 65), (60, 70), (130, 130)] {
+            let mut counts = vec![3.0; 132];
+            (counts[first], counts[last]) = (1e3, 1e3);
+            let fine = fine_edges(&counts, &[10.0; 132]).unwrap();
+            assert!(fine.windows(2).all(|pair| pair[0] < pair[1]) && fine.len() < 400);
+            let schema = Schema::from_toml(&fine_schema("a", &fine), "S.toml").unwrap();
+            assert_eq!(schema.sizes(), [fine.len() + 2]);
+        }
     }
 
     /// Noise alone gives edges too, in ascending order, also for the smallest ranges.
     #[test]
     fn edges_of_integers_are_integers() {
-        let noise: Vec<f64> =
-            (0..FINE_CELLS + 3).map(|k| ((k * 7919) % 101) as f64 - 50.0).collect();
-        let zeros = vec![0.0; FINE_CELLS + 3];
         let edges = edges();
         for (low, high) in (0..edges.len() - 1).flat_map(|low| [(low, low + 1), (low, 128)]) {
-            let range = (edges[low], edges[high.max(low + 1)]);
+            let (low, high) = (edges[low], edges[high.max(low + 1)]);
+            let fine: Vec<f64> =
+                (0..=256).map(|k| low + (high - low) * f64::from(k) / 256.0).collect();
+            let noise: Vec<f64> =
+                (0..fine.len() + 2).map(|k| ((k * 7919) % 101) as f64 - 50.0).collect();
+            let zeros = vec![0.0; fine.len() + 2];
             for (answers, is_integer) in
                 [(&noise, true), (&noise, false), (&zeros, true), (&zeros, false)]
             {
-                let edges = quantile_edges(answers, range, 10, is_integer);
+                let edges = quantile_edges(answers, &fine, 10, is_integer);
                 let text = attribute_with_edges("a", &edges, is_integer).unwrap();
-                Schema::from_toml(&text, "S.toml").unwrap_or_else(|e| panic!("{range:?} {e}"));
+                Schema::from_toml(&text, "S.toml").unwrap_or_else(|e| panic!("{low} {high} {e}"));
                 assert!(!is_integer || edges.iter().all(Decimal::is_integer), "{edges:?}");
             }
+            assert!(quantile_edges(&zeros, &fine, 10, false).len() <= 3);
         }
-        assert!(quantile_edges(&zeros, (0.0, 128.0), 10, false).len() <= 3);
     }
 }

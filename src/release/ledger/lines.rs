@@ -43,16 +43,29 @@ pub(super) struct Opening {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub(super) enum Line {
-    Reserve { reserve: u64, rho: f64, what: String, previous: String },
-    Settle { settle: u64, previous: String },
+    Reserve {
+        reserve: u64,
+        rho: f64,
+        /// δ′ of values that are not public, if it is reserved.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        new_delta: Option<f64>,
+        what: String,
+        previous: String,
+    },
+    Settle {
+        settle: u64,
+        previous: String,
+    },
 }
 
 /// The contents of a validated ledger.
 pub(super) struct Contents {
     pub(super) opening: Opening,
     pub(super) total: Rho,
-    /// The exact sum of the reserved decimal numbers.
+    /// The exact sum of the reserved decimal numbers ρ.
     pub(super) spent: Decimal,
+    /// The exact sum of the reserved decimal numbers δ′.
+    pub(super) spent_new_delta: Decimal,
     /// Line number, hash, and whether it is settled, of every reservation.
     pub(super) reservations: Vec<(usize, String, bool)>,
     pub(super) lines: usize,
@@ -99,8 +112,15 @@ pub(super) fn read_text(text: &str, origin: &str) -> Result<Contents> {
         return Err(refuse(2, "at least one record per person", "0".into()));
     }
     let last = sha256(lines[1].as_bytes());
-    let mut read =
-        Contents { opening, total, spent: 0i64.into(), reservations: Vec::new(), lines: 2, last };
+    let mut read = Contents {
+        opening,
+        total,
+        spent: 0i64.into(),
+        spent_new_delta: 0i64.into(),
+        reservations: Vec::new(),
+        lines: 2,
+        last,
+    };
     let mut is_last = read.lines == promised && read.last == head.last;
     for (index, line) in lines.iter().enumerate().skip(2) {
         let number = index + 1;
@@ -115,9 +135,16 @@ pub(super) fn read_text(text: &str, origin: &str) -> Result<Contents> {
         read.lines = number;
         is_last |= number == promised && read.last == head.last;
         match parsed {
-            Line::Reserve { reserve, rho, .. } if reserve == read.reservations.len() as u64 + 1 => {
+            Line::Reserve { reserve, rho, new_delta, .. }
+                if reserve == read.reservations.len() as u64 + 1 =>
+            {
                 let rho = Rho::new(rho).map_err(|e| refuse(number, "a cost", e.to_string()))?;
                 read.spent = read.spent.plus(&rho.decimal());
+                if let Some(delta) = new_delta {
+                    let delta = Decimal::shortest(delta).filter(|_| 0.0 < delta && delta < 1.0);
+                    let found = || refuse(number, "a delta between 0 and 1", "another".into());
+                    read.spent_new_delta = read.spent_new_delta.plus(&delta.ok_or_else(found)?);
+                }
                 read.reservations.push((number, read.last.clone(), false));
             }
             Line::Reserve { .. } => {

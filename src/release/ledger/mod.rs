@@ -13,14 +13,22 @@
 //! A reservation is spent, settled or not: a settlement only records that the run was completed.
 //! Amounts are decimal numbers, and their sums are exact: three reservations of 0.1 spend 0.3.
 //!
+//! A reservation can have a second amount, `"new_delta":1e-10`: δ′ of values that are not public
+//! ([`NewValues`](crate::privacy::NewValues)). A ledger that was created with ε and δ keeps to them:
+//! Σ δ′ < δ, and Σ ρ is at most the ρ of ε and δ − Σ δ′, for all reservations together. A ledger that
+//! was created with ρ promises ρ-zCDP, under which nothing may fail: it refuses δ′.
+//!
 //! Every line is appended under an exclusive lock and synced to the disk before anything else
 //! happens; then the first line, which has a fixed length, is rewritten. The hashes (SHA-256 of the
 //! text of a line) form a chain. A ledger with a changed, moved or removed line, including the last
 //! line, is refused, and so is a file with other lines.
 
 mod file;
+mod limit;
 mod lines;
+mod reservation;
 mod reservations;
 
 pub use self::file::LockWait;
-pub use self::reservations::{Balance, Ledger, Reservation};
+pub use self::reservation::Reservation;
+pub use self::reservations::{Balance, Ledger};

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::file::{self, LockWait, LockedFile, When};
 use super::lines::{Contents, Head, Line, Opening, read_text, text_of};
+use super::reservation::Reservation;
 use crate::error::{Error, Result};
 use crate::hash::sha256;
 use crate::privacy::{Neighbours, PrivacyUnit, Rho};
@@ -21,6 +22,8 @@ pub struct Balance {
     pub person: Option<String>,
     /// The sum of reservations, rounded up.
     pub spent: f64,
+    /// The sum of δ′ for values that are not public, rounded up.
+    pub spent_new_delta: f64,
     /// The remaining budget, rounded down; 0 if nothing is left.
     pub left: f64,
     /// The number of reservations.
@@ -35,52 +38,6 @@ pub struct Balance {
 pub struct Ledger {
     path: PathBuf,
     waiting: LockWait,
-}
-
-/// A budget that the ledger on disk records as spent.
-///
-/// Only a ledger makes one, and opening a table for a release requires one.
-#[derive(Debug)]
-pub struct Reservation {
-    number: u64,
-    line: usize,
-    hash: String,
-    rho: Rho,
-    unit: PrivacyUnit,
-    person: Option<String>,
-}
-
-impl Reservation {
-    /// Returns the reserved ρ.
-    pub fn rho(&self) -> Rho {
-        self.rho
-    }
-
-    /// Returns the privacy unit.
-    pub fn unit(&self) -> PrivacyUnit {
-        self.unit
-    }
-
-    /// Returns the column that identifies persons.
-    pub fn person(&self) -> Option<&str> {
-        self.person.as_deref()
-    }
-
-    /// Returns the number of its line in the ledger, from 1.
-    pub fn line(&self) -> usize {
-        self.line
-    }
-
-    /// Returns the SHA-256 of the text of its line.
-    pub fn hash(&self) -> &str {
-        &self.hash
-    }
-
-    /// Returns a reservation without a ledger, for tests of this crate.
-    #[cfg(test)]
-    pub(crate) fn unwritten(rho: Rho, unit: PrivacyUnit) -> Self {
-        Reservation { number: 0, line: 0, hash: String::new(), rho, unit, person: None }
-    }
 }
 
 impl Ledger {
@@ -126,30 +83,56 @@ impl Ledger {
     pub fn balance(&self) -> Result<Balance> {
         let mut file = LockedFile::shared(&self.path, self.waiting)?;
         let read = self.read(&mut file)?;
-        let left = left_rounded_down(&read);
+        let left = left_rounded_down(&read, read.total_with(None)?);
         Ok(Balance {
             total: read.total,
             delta: read.opening.delta,
             unit: read.opening.unit,
             person: read.opening.person,
             spent: read.spent.rounded_up(),
+            spent_new_delta: read.spent_new_delta.rounded_up(),
             left,
             reservations: read.reservations.len(),
             unsettled: read.reservations.iter().filter(|(.., settled)| !settled).count(),
         })
     }
 
+    /// Returns the ρ that is left once δ′ is reserved, rounded down; 0 if there is none.
+    ///
+    /// # Errors
+    /// As [`Ledger::balance`]; or the budget does not allow δ′.
+    pub fn left_with(&self, new_delta: Option<f64>) -> Result<f64> {
+        let mut file = LockedFile::shared(&self.path, self.waiting)?;
+        let read = self.read(&mut file)?;
+        Ok(left_rounded_down(&read, read.total_with(new_delta)?))
+    }
+
     /// Reserves ρ, and returns when the reservation is on the disk.
+    ///
+    /// # Errors
+    /// As [`Ledger::reserve_with`].
+    pub fn reserve(
+        &self,
+        rho: Rho,
+        unit: PrivacyUnit,
+        person: Option<&str>,
+        what: &str,
+    ) -> Result<Reservation> {
+        self.reserve_with((rho, None), unit, person, what)
+    }
+
+    /// Reserves ρ and δ′ for values that are not public, and returns when the reservation is on the
+    /// disk.
     ///
     /// Concurrent processes wait for each other.
     ///
     /// # Errors
-    /// [`Error::BudgetExhausted`] if ρ exceeds the remaining budget. The ledger is for another
-    /// privacy unit or other persons, is invalid, stays locked, was replaced by another file, or cannot be written
-    /// completely: then nothing is reserved.
-    pub fn reserve(
+    /// [`Error::BudgetExhausted`] if ρ exceeds the remaining budget. The budget does not allow δ′.
+    /// The ledger is for another privacy unit or other persons, is invalid, stays locked, was
+    /// replaced by another file, or cannot be written completely. Then nothing is reserved.
+    pub fn reserve_with(
         &self,
-        rho: Rho,
+        (rho, new_delta): (Rho, Option<f64>),
         unit: PrivacyUnit,
         person: Option<&str>,
         what: &str,
@@ -184,12 +167,13 @@ impl Ledger {
                  persons do not add up",
             ));
         }
-        if read.spent.plus(&rho.decimal()) > read.total.decimal() {
+        let total = read.total_with(new_delta)?;
+        if read.spent.plus(&rho.decimal()) > total.decimal() {
             return Err(Error::BudgetExhausted {
                 what: what.to_owned(),
                 asked: rho.get(),
-                left: left_rounded_down(&read),
-                total: read.total.get(),
+                left: left_rounded_down(&read, total),
+                total: total.get(),
             });
         }
         let number = read.reservations.len() as u64 + 1;
@@ -197,13 +181,15 @@ impl Ledger {
         let line = text_of(&Line::Reserve {
             reserve: number,
             rho: rho.get(),
+            new_delta,
             what: what.to_owned(),
             previous,
         })?;
         let index = read.lines + 1;
         file.append(&line, &text_of(&Head::of(index, &line))?)?;
         let (hash, person) = (sha256(line.as_bytes()), person.map(str::to_owned));
-        Ok(Reservation { number, line: index, hash, rho, unit, person })
+        let new_delta = new_delta.unwrap_or(0.0);
+        Ok(Reservation { number, line: index, hash, rho, new_delta, unit, person })
     }
 
     /// Records that the run of a reservation was completed.
@@ -239,9 +225,9 @@ impl Ledger {
     }
 }
 
-/// Returns the largest number that may still be reserved; 0 if there is none.
-fn left_rounded_down(read: &Contents) -> f64 {
-    let left = read.total.decimal().minus(&read.spent).rounded_down();
+/// Returns the largest number that may still be reserved of a total; 0 if there is none.
+fn left_rounded_down(read: &Contents, total: Rho) -> f64 {
+    let left = total.decimal().minus(&read.spent).rounded_down();
     Rho::new(left).map_or(0.0, Rho::get)
 }
 

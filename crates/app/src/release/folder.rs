@@ -12,7 +12,7 @@ const REMEDY: &str = "free disk space; if the measurements are complete, `matmec
                       the answers again at no cost";
 
 /// A folder that has a temporary name until it is complete and synced to disk.
-pub(super) struct Folder {
+pub(crate) struct Folder {
     partial: PathBuf,
     out: PathBuf,
 }
@@ -24,7 +24,7 @@ impl Folder {
     /// # Errors
     /// A name that is taken (also by a broken link), or a parent that is missing or cannot be
     /// written.
-    pub(super) fn create(out: &Path) -> Result<Self> {
+    pub(crate) fn create(out: &Path) -> Result<Self> {
         let Some(name) = out.file_name() else {
             let remedy = "use the name of a folder that does not exist";
             return Err(Error::bad_input(
@@ -58,8 +58,19 @@ impl Folder {
     }
 
     /// Removes the folder if it is empty; measurements are kept.
-    pub(super) fn discard(&self) {
+    pub(crate) fn discard(&self) {
         let _ = std::fs::remove_dir(&self.partial);
+    }
+
+    /// Returns the path of the folder until it is complete.
+    pub(crate) fn path(&self) -> &Path {
+        &self.partial
+    }
+
+    /// Writes a text to a file of the folder.
+    pub(crate) fn write(&self, name: &str, text: &str) -> Result<()> {
+        let path = self.file(name);
+        durable::write(&path, text).map_err(|e| Error::io(&path, "writing", e, REMEDY))
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -86,7 +97,7 @@ impl Folder {
     }
 
     /// Syncs the folder to disk and renames it to its final name.
-    pub(super) fn finish(&self) -> Result<()> {
+    pub(crate) fn finish(&self) -> Result<()> {
         durable::sync_folder(&self.partial)
             .map_err(|e| Error::io(&self.partial, "writing", e, REMEDY))?;
         std::fs::rename(&self.partial, &self.out).map_err(|e| {

@@ -10,6 +10,7 @@ mod request;
 mod run;
 mod staged;
 
+pub(crate) use self::folder::Folder;
 pub(crate) use self::outputs::Outputs;
 pub use self::report::{Group, UnbiasedReport};
 pub(crate) use self::request::check_count;

@@ -85,8 +85,8 @@ fn a_private_draft_covers_the_numbers_and_is_charged() {
     matmech(&[&release[..], &["--dry-run"]].concat()).success();
 }
 
-/// Tables that differ in one record, which has the only extreme number, or the only missing
-/// number: nothing printed differs, and the record is far below the threshold, so it decides no end
+/// Tables that differ in one record, which has the only extreme number, the only missing number, or
+/// the only text: nothing printed differs, and the record is far below the threshold, so it decides no end
 /// of the range.
 #[test]
 fn one_record_does_not_extend_the_range() {
@@ -95,7 +95,7 @@ fn one_record_does_not_extend_the_range() {
     let lines: String = (0..3000).map(|k| format!("{},\n", 18 + k % 80)).collect();
     let table = "age,x\n".to_owned() + &lines;
     std::fs::write(here.join("without.csv"), &table).unwrap();
-    let values = ["123456789", "-1e300", ""];
+    let values = ["123456789", "-1e300", "", "inf", "many", "\"a\nb\""];
     for (k, value) in values.iter().enumerate() {
         std::fs::write(here.join(format!("with{k}.csv")), format!("{table}{value},\n")).unwrap();
     }
@@ -117,4 +117,34 @@ fn one_record_does_not_extend_the_range() {
     for (k, value) in values.iter().enumerate() {
         assert_eq!(without, said(&format!("with{k}")), "{value}");
     }
+}
+
+/// A column of integers of a Parquet file gets edges at integers. The file has 3000 records, `age`
+/// null in every tenth, otherwise from 18 to 97, and `job` baker and clerk in turn.
+#[test]
+fn a_private_draft_of_parquet_has_integers() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    std::fs::write(here.join("X.parquet"), include_bytes!("ages.parquet")).unwrap();
+    let matmech = |words: &[&str]| {
+        Command::cargo_bin("matmech").unwrap().current_dir(here).args(words).assert()
+    };
+    matmech(&["ledger", "create", "L.jsonl", "--epsilon", "4", "--delta", "1e-6"]).success();
+    let budget = ["--epsilon", "3", "--delta", "1e-6", "--new-delta", "1e-7"];
+    let draft = ["draft-schema", "--private", "--data", "X.parquet", "--ledger", "L.jsonl"];
+    let draft = [&draft[..], &budget].concat();
+    // A column of integers has no texts, whatever its values.
+    matmech(&[&draft[..], &["--open", "age", "--out", "E"]].concat())
+        .failure()
+        .stderr(contains("column `age`").and(contains("a column of integers")));
+    matmech(&["ledger", "show", "L.jsonl"]).success().stdout(contains("in 0 reservations"));
+    let columns = ["--column", "age", "--open", "job", "--out", "D"];
+    matmech(&[&draft[..], &columns].concat()).success();
+    let schema = std::fs::read_to_string(here.join("D/schema.toml")).unwrap();
+    assert!(schema.contains("kind = \"integer\"\nedges = [16, "), "{schema}");
+    assert!(schema.contains(", 128]\nbelow = true\n"), "{schema}");
+    assert!(schema.contains("values = [\"baker\", \"clerk\"]\n"), "{schema}");
+    matmech(&["check-data", "--schema", "D/schema.toml", "--data", "X.parquet"])
+        .success()
+        .stdout(contains("3000 read, 3000 kept"));
 }

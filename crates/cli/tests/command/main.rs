@@ -10,6 +10,7 @@
 mod certify;
 mod certify_problems;
 mod completions;
+mod draft_open_values;
 mod draft_schema;
 mod messages;
 mod pair_bound;
