@@ -91,9 +91,10 @@ class Estimates:
                 array = mean
             else:
                 array = array - np.expand_dims(mean, axis)
+        array[abs(array) < 1e-13 * abs(query).max()] = 0.0  # rounding errors of 0
         return array
 
-    def condition(self, public_counts, check=lambda text: None):
+    def condition(self, public_counts):
         """Imposes the public counts and the impossible cells of the schema."""
         schema = self.schema
         known = [(tuple(box), box_cells(box, tuple(box), schema.shape(box)), float(count))
@@ -131,6 +132,9 @@ class Estimates:
         kept = values > 1e-9 * values.max()
         root = scale[:, None] * vectors[:, kept] / np.sqrt(values[kept])
         steps = root.T @ gaps
+        rest = gaps - (gram @ root) @ steps
+        if (abs(rest) > 1e-6 * np.maximum(1.0, abs(gaps).max())).any():
+            raise ValueError("the public counts and the impossible cells contradict each other")
         for subset, rows in times.items():
             directions = (root.T @ rows).reshape((-1,) + self.parts[subset].shape)
             self.parts[subset] = self.parts[subset] + np.tensordot(steps, directions, axes=1)
@@ -187,8 +191,11 @@ class Estimates:
         covariance = self.covariance(factor, axes)
         if len(axes) == 1:
             rows = matrices[0]
-            return covariance.diagonal() if rows is None else \
-                np.einsum("ij,ij->i", rows @ covariance, rows)
+            if rows is None:
+                return covariance.diagonal()
+            centred = rows - (rows @ self.nu[axes[0]])[:, None]
+            centred[abs(centred) < 1e-13 * abs(rows).max()] = 0.0  # rounding errors of 0
+            return np.einsum("ij,ij->i", centred @ covariance, centred)
         rows = np.ones((1, 1))
         for matrix, size in zip(matrices, factor.shape):
             rows = np.kron(rows, np.eye(size) if matrix is None else matrix)

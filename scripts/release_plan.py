@@ -114,7 +114,7 @@ def printed(texts, values, what, file, sides=None):
     wrong = np.flatnonzero(~((found >= low) & (found <= high)))
     if len(wrong):
         k = wrong[0]
-        differ(f"line {k + 2}: {what} {values[k]!r}", f"{texts[k]} ({len(wrong)} differ)", file)
+        differ(f"line {k + 2}: {what} {float(values[k])!r}", f"{texts[k]} ({len(wrong)} differ)", file)
     return f"{len(found)} numbers, to the digits printed"
 
 class Answers:

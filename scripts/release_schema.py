@@ -175,7 +175,7 @@ class Attribute:
                 if cell >= self.coded:
                     return self.labels[cell - self.coded]
                 return written(self.values[cell]) if self.values is not None else str(cell)
-            return [name(first), name(last)]
+            return [name(cell) for cell in (first, last) if cell >= self.coded or not self.edges]
         first, last, bins = first - self.below, last - self.below, len(self.edges) - 1
         if first < 0:
             return [exact(self.edges[last + 1])] if last < bins else []

@@ -84,7 +84,8 @@ class Certificate:
         return [self.bound(noisy, self.each, missed) for noisy in self.distances]
 
     def summary(self, total, distances):
-        """Returns the bounds of marginals at these distances from the published ones."""
+        """Returns bounds of marginals at these distances from the published ones, with the unit to
+        which each is rounded."""
         count = len(self.sets)
         mean = lambda missed: (self.bound(self.sum_of_distances, self.sum, missed)
                                + sum(distances)) / count
@@ -92,20 +93,26 @@ class Certificate:
         least = records - privacy.one_sided(MISSED / 2, term.deviation) * \
             float(term.deviation / term.scale)
         together = [b + d for b, d in zip(self.each_bound(MISSED / count), distances)]
-        return {"mean_error_bound_95": mean(MISSED),
-                "mean_error_bound_95_per_record": mean(MISSED / 2) / least if least > 0 else None,
-                "largest_error_bound_95_of_all": max(together)}
+        found = {"mean_error_bound_95": (mean(MISSED), 1e-6),
+                 "mean_error_bound_95_per_record": (None, 0.0),
+                 "largest_error_bound_95_of_all": (max(together), 1e-6)}
+        if least > 0:
+            value = mean(MISSED / 2) / least
+            # Six decimals divided by a number of records, which is a difference.
+            unit = 1e-6 * max(1.0, 1 / least) + CLOSE * value * abs(records) / least
+            found["mean_error_bound_95_per_record"] = (value, unit)
+        return found
 
-def above(expected, found, what, file):  # a bound that is rounded up to six decimals
-    holds = found is not None and expected * (1 - 1e-11) <= found <= expected * (1 + CLOSE) + 3e-6
-    require(holds, f"{what} {expected!r}, rounded up", repr(found), file)
+def above(expected, found, what, file, unit=1e-6):  # a bound that is rounded up
+    holds = found is not None and expected * (1 - 1e-11) <= found <= expected * (1 + CLOSE) + 3 * unit
+    require(holds, f"{what} {float(expected)!r}, rounded up", repr(found), file)
 
 def summary(expected, found, file):
-    for name, value in expected.items():
+    for name, (value, unit) in expected.items():
         if value is None:
             require(found[name] is None, f"no {name}", found[name], file)
         else:
-            above(value, found[name], name, file)
+            above(value, found[name], name, file, unit)
 
 def costs(folder, made):
     """Checks the cost of every question, of every stage and of all together."""
@@ -166,10 +173,10 @@ def answers(folder, release, groups, rows):
         for k, (row, value, weight) in enumerate(zip(part, values, largest)):
             line = f"line {start + k + 2}"
             slack = CLOSE * max(1.0, abs(value))
-            require(abs(float(row[4]) - value) <= slack, f"{line}: estimate {value!r}", row[4], file)
+            require(abs(float(row[4]) - value) <= slack, f"{line}: estimate {float(value)!r}", row[4], file)
             rounding = 4e-16 * (units.size + 2) * cells
             above(weight * (each + rounding), float(row[5]) if row[5] else None,
-                  f"{line}: error_bound_95", file)
+                  f"{line}: error_bound_95", file, 1e-6 * max(1.0, weight))
             require(row[6] == "no", f"{line}: no extrapolation", row[6], file)
             title = f"of all cells of {folder.schema.title(positions)}"
             require(row[7].endswith(title), f"{line}: the bound {title}", row[7], file)
