@@ -16,6 +16,8 @@ MAX_SUMS = 100_000_000  # of an enumeration
 ADD, REPLACE, BOTH = ("add-or-remove-one-record", "replace-one-record",
                       "replace-add-or-remove-one-record")
 
+NODES = np.polynomial.legendre.leggauss(60)
+
 class Factor:
     """A Kronecker factor: integer rows over the cells of some attributes; nI - J without rows."""
     def __init__(self, shape, rows):
@@ -277,7 +279,7 @@ def ln_gaussian_delta(mu, epsilon):
         return math.log1p(-(tail + rest))
     peak = max(0.0, -a)
     length = peak + min(40.0, 45.0 / max(a, 1e-300)) if a > 0 else peak + 12.0
-    nodes, weights = np.polynomial.legendre.leggauss(60)
+    nodes, weights = NODES
     ends = np.linspace(0, length, 41)
     half = (ends[1:] - ends[:-1]) / 2
     t = (ends[:-1] + half)[:, None] + half[:, None] * nodes
@@ -291,7 +293,7 @@ def ln_general_delta(rho, epsilon):
         t = math.exp(u)
         return t * ((1 + t) * rho - epsilon - math.log1p(1 / t)) - math.log1p(t)
     low, high = -40.0, 60.0
-    for _ in range(300):
+    for _ in range(150):
         third = (high - low) / 3
         if value(low + third) < value(high - third):
             high -= third
@@ -299,27 +301,26 @@ def ln_general_delta(rho, epsilon):
             low += third
     return min(value(low), 0.0)
 
-def ln_delta(rho, epsilon):
+def ln_fine_delta(rho, epsilon):
     """Returns ln delta of answers with fine noise that are rho-zCDP (docs/releasing.md)."""
     mu = math.sqrt(2 * rho)
     shifted = epsilon - KAPPA * mu * REACH + KAPPA**2 * mu**2 / 2
-    general = ln_general_delta(rho, epsilon)
-    if shifted <= 0:
-        return general
-    return min(general, ln_gaussian_delta(mu * math.sqrt(1 + KAPPA**2), shifted) + 1e-13)
+    return 0.0 if shifted <= 0 else \
+        ln_gaussian_delta(mu * math.sqrt(1 + KAPPA**2), shifted) + 1e-13
 
+@functools.lru_cache
 def epsilon_of(rho, delta):
-    """Returns the least epsilon at a delta."""
-    target = math.log(delta)
-    if ln_delta(rho, 1e-300) <= target:
-        return 0.0
-    low, high = 0.0, 1.0
-    while ln_delta(rho, high) > target:
-        high *= 2
-    for _ in range(200):
-        middle = (low + high) / 2
-        low, high = (low, middle) if ln_delta(rho, middle) <= target else (middle, high)
-    return high
+    """Returns the least epsilon at a delta: by the curve of fine noise, or of every rho-zCDP."""
+    target, found = math.log(delta), []
+    for curve in (ln_fine_delta, ln_general_delta):
+        low, high = 0.0, 1.0
+        while curve(rho, high) > target:
+            low, high = high, 2 * high
+        while high - low > 1e-13 * high and high > 1e-300:
+            middle = (low + high) / 2
+            low, high = (low, middle) if curve(rho, middle) <= target else (middle, high)
+        found.append(high)
+    return 0.0 if min(found) <= 1e-300 else min(found)
 
 def upper_point(missed):
     """Returns x with Q(x) = missed for the normal tail Q."""

@@ -6,6 +6,7 @@ from collections import namedtuple
 from decimal import Decimal
 from fractions import Fraction
 import numpy as np
+import release_random
 try:
     import tomllib
 except ImportError:  # Python 3.10
@@ -322,14 +323,32 @@ def groups(schema, text, matrices):
             every = range(len(schema.sizes))
             sets = [set_ for way in entry["ways"] for set_ in itertools.combinations(every, way)]
         weights = entry.get("weights", [entry.get("weight", 1.0)] * len(sets))
+        drawn = Drawn(entry)
         for positions, weight in zip(sets, weights):
             of = [schema.attributes[p] for p in positions]
-            family, factors, joint = one_group(entry, of, matrices)
+            family, factors, joint = one_group(entry, of, matrices, drawn)
             found.append(Group(positions, schema.shape(positions), family, factors, joint,
                                float(weight), entry.get("query_weights")))
     return found
 
-def one_group(entry, of, matrices):
+class Drawn:
+    """Random queries: those of sets with equal sizes are equal, and new sizes draw new numbers."""
+    def __init__(self, entry):
+        self.entry, self.known, self.skip = entry, {}, 0
+
+    def rows(self, sizes):
+        if sizes not in self.known:
+            cells = math.prod(sizes)
+            queries = self.entry.get("queries_per_cell", 3) * cells
+            if queries * cells > MAX_ENTRIES:
+                raise Unsupported(f"{queries} random queries over {cells} cells")
+            self.known[sizes] = release_random.rows(
+                self.entry.get("seed", 0), self.skip, queries, cells,
+                self.entry.get("probability", 0.3))
+            self.skip += queries * cells
+        return self.known[sizes]
+
+def one_group(entry, of, matrices, drawn):
     family = entry["family"]
     if family == "matrix":
         return family, None, matrices[entry["file"]]
@@ -340,7 +359,7 @@ def one_group(entry, of, matrices):
     if family in ("affine", "abs"):
         return "prefix", [on_attribute("prefix", of[0])], None
     if family == "random":
-        raise Unsupported("random queries: the release has their seed, not their rows")
+        return family, None, drawn.rows(tuple(attribute.size for attribute in of))
     if family == "hybrid":
         chosen = ["prefix" if attribute.numeric else "identity" for attribute in of]
         return family, [on_attribute(f, a) for f, a in zip(chosen, of)], None

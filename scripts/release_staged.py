@@ -260,6 +260,9 @@ def staged(report, folder, unit):
     has_file, claimed = (folder.path / "records.csv").exists(), folder.statement["synthetic"]
     if has_file and claimed:
         report.check("synthetic records", records, folder, release)
+        if not (folder.path / "SHA256SUMS").exists():
+            report.add("values of records.csv", UNCHECKED, why="edits that leave the distances to "
+                       "the published marginals as they are: the release has no hash of the file")
     elif has_file or claimed:
         report.check("synthetic records", require, False, "records.csv and its entry in the statement",
                      "one of the two", folder.path)

@@ -94,9 +94,9 @@ def queries(draw, attributes, staged):
     nested = [a.name for a in attributes if a.levels]
     for _ in range(draw.randint(0, 3)):
         family = draw.choice(["prefix", "range", "circular", "total", "predicate", "nested",
-                              "level(county)", "affine", "abs", "matrix", "cdf"])
+                              "level(county)", "affine", "abs", "matrix", "cdf", "random"])
         pool = {"nested": nested, "level(county)": nested, "affine": plain, "abs": plain,
-                "total": names, "predicate": names, "matrix": names}.get(family, ordered)
+                "total": names, "predicate": names, "matrix": names, "random": names}.get(family, ordered)
         count = 2 if family in ("affine", "abs") else draw.randint(1, 2)
         if family in ("nested", "level(county)", "matrix", "predicate"):
             count = 1
