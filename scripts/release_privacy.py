@@ -91,7 +91,7 @@ class Maximum:
     """The largest sum over records or pairs of records: bounds, equal if it is exact."""
     def __init__(self, lower, upper, trivial):
         self.lower, self.upper = lower, upper
-        self.trivial = trivial  # the sum of the largest terms
+        self.trivial = trivial  # the sum of bounds of every term
 
     def joined(self, other):
         return Maximum(max(self.lower, other.lower), max(self.upper, other.upper),
@@ -143,7 +143,7 @@ def largest_cost(terms, rows, replaced):
     """Returns the largest joint cost when a record is added or removed, or is replaced."""
     sizes = {p: s for t in terms for f, axes in zip(t.factors, t.axes)
              for p, s in zip(axes, f.shape)}
-    trivial = sum((t.cost(extreme(t) if replaced else t.largest(), rows) for t in terms),
+    trivial = sum((t.cost(simple(t) if replaced else t.largest(), rows) for t in terms),
                   Fraction(0))
     choices = {}
     for p, size in sorted(sizes.items()):
@@ -159,8 +159,11 @@ def largest_cost(terms, rows, replaced):
             cells = sorted({round(x) for x in np.linspace(0, size - 1, 40)})
             choices[p] = [(a, b) for a in cells for b in (cells if replaced else (a,))]
     lower = at_point(terms, climbed(terms, choices, replaced), rows, replaced)
-    upper = corners(terms, rows) if replaced else trivial
-    return Maximum(lower, min(upper, trivial), trivial)
+    upper = trivial
+    if replaced:
+        parts = sum((t.cost(tighter(t), rows) for t in terms), Fraction(0))
+        upper = min(corners(terms, rows), parts, trivial)
+    return Maximum(lower, upper, trivial)
 
 def weight(term):
     return float(Fraction(term.scale**2) / (2 * term.deviation**2)) if term.deviation else 0.0
@@ -220,20 +223,21 @@ def climbed(terms, choices, replaced):
             best, found = value, point
     return found
 
-def extreme(term):
-    """Returns an upper bound of |B(e_a - e_b)|^2; exact for one factor, or equal column norms."""
-    if len(term.factors) == 1 and term.factors[0].rows is not None:
-        gram = term.factors[0].gram
-        d = gram.diagonal()
-        best = np.unravel_index(int((d[:, None] + d - 2 * gram).argmax()), gram.shape)
-        one = term.factors[0].entry
-        a, b = map(int, best)
-        return term.scale**2 * (one(a, a) + one(b, b) - 2 * one(a, b))
+def simple(term):
+    """Returns the upper bound 2 (prod D - prod r) of |B(e_a - e_b)|^2, r_f between the extremes."""
     low, high = 1, 1
     for factor in term.factors:
         ends = [x * y for x in (low, high) for y in (factor.smallest, factor.largest)]
         low, high = min(ends), max(ends)
     return 2 * (term.largest() - term.scale**2 * low)
+
+def tighter(term):  # the largest |B(e_a - e_b)|^2 if there is one factor, else the simple bound
+    if len(term.factors) != 1 or term.factors[0].rows is None:
+        return simple(term)
+    factor, gram = term.factors[0], term.factors[0].gram
+    d = gram.diagonal()
+    a, b = map(int, np.unravel_index(int((d[:, None] + d - 2 * gram).argmax()), gram.shape))
+    return term.scale**2 * (factor.entry(a, a) + factor.entry(b, b) - 2 * factor.entry(a, b))
 
 def corners(terms, rows):
     """Returns the bound max sum_A c_A (2 prod D - 2 prod r), r_f the smallest or largest entry.

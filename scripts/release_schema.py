@@ -260,7 +260,7 @@ def intervals(pairs, n):
 
 def rows_of(family, n):
     """Returns the queries of a family on one attribute of n cells as rows; None for identity."""
-    counts = {"range": n * (n + 1) // 2, "circular": n * n, "predicate": 2.0**n}
+    counts = {"range": n * (n + 1) // 2, "circular": n * n, "predicate": 2**min(n, 40)}
     if counts.get(family, n) * n > MAX_ENTRIES:
         raise Unsupported(f"{family} queries over {n} cells are too many for this program")
     cells = range(n)

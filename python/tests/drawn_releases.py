@@ -51,7 +51,8 @@ class Attribute:
                 edges = [low + step * k * (k + 1) // 2 + k for k in range(size + 1)]
                 keys["edges"] = str(edges)
                 width = (edges[-1] - low) / size
-            self.texts = [str(round(low + width * (k + 0.3))) for k in range(size)]
+            self.texts = [f"{low + width * (k + 0.3):.{0 if kind == 'integers' else 3}f}"
+                          for k in range(size)]
             for end, text in (("below", str(round(low) - 5)), ("above", str(round(low) + 1000))):
                 if draw.random() < 0.3:
                     keys[end] = "true"
@@ -143,10 +144,12 @@ class Drawn:
         person = ["--person", "who"] if draw.random() < 0.2 else []
         rows = draw.choice([1, 1, 2, 3])
         unit = ["--neighbours", neighbours, "--unit-rows", str(rows)]
-        epsilon = draw.choice([0.3, 1, 4, 20])
-        budget = ["--epsilon", str(epsilon), "--delta", draw.choice(["1e-9", "1e-6", "0.01"])]
+        epsilon, delta = draw.choice(["0.3", "1", "4", "20"]), draw.choice(["1e-9", "1e-6", "0.01"])
+        budget = ["--epsilon", epsilon, "--delta", delta]
+        if draw.random() < 0.25:  # so much that answers have more than six decimals
+            budget = ["--rho", "1e6" if staged else "1e9"]
         options = self.options(draw, staged)
-        self.command("ledger", "create", self.ledger, "--rho", "1000", "--unit-rows", str(rows),
+        self.command("ledger", "create", self.ledger, "--rho", "1e12", "--unit-rows", str(rows),
                      "--neighbours", neighbours, *person)
         for out in ("before", "out", "after"):
             more = options if out == "out" else ["--out-of-domain", "drop"]
