@@ -16,7 +16,8 @@ def along(array, axis, matrix):  # the product of a matrix with an array along a
     return np.moveaxis(np.tensordot(matrix, array, axes=(1, axis)), 0, axis)
 
 def subsets(positions):
-    return [set_ for k in range(len(positions) + 1) for set_ in itertools.combinations(positions, k)]
+    return [set_ for k in range(len(positions) + 1) for set_ in itertools.combinations(positions,
+                                                                                       k)]
 
 class Estimates:
     def __init__(self, schema, measures, terms, noisy):
@@ -187,7 +188,7 @@ class Estimates:
         return total.ravel()
 
     def squares(self, factor, axes, matrices):
-        """Returns q C q^T for all products of the rows of matrices, C the covariance of a factor."""
+        """Returns q C q^T for all products of rows of matrices, C the covariance of a factor."""
         covariance = self.covariance(factor, axes)
         if len(axes) == 1:
             rows = matrices[0]

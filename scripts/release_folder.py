@@ -66,7 +66,8 @@ def statements(folder):
         if name not in later:
             require(found == value, f"{name} as in measurements/statement.json: "
                     f"{str(value)[:80]}", str(found)[:80], folder.file)
-    require(folder.statement["schema"] == folder.schema_text, "the schema of measurements/schema.toml",
+    require(folder.statement["schema"] == folder.schema_text,
+            "the schema of measurements/schema.toml",
             "another schema", folder.file)
     return "schema, workload, unit, budget and ledger line agree in all files"
 
@@ -89,7 +90,8 @@ def unit_of(folder):
                 "a cell for other values in every attribute, and no limit per person",
                 "records can be left out, so that their number is not public", folder.file)
     limit = statement["person_limit"]
-    require(limit is None or limit["rows"] == rows, f"{rows} records per person", limit, folder.file)
+    require(limit is None or limit["rows"] == rows, f"{rows} records per person", limit,
+            folder.file)
     require(not schema.public or neighbours != privacy.ADD,
             "neighbours that replace records, as counts are public", neighbours, folder.file)
     require(len(statement.get("impossible", [])) == len(schema.impossible)
@@ -127,12 +129,14 @@ class Measured:
             matrix[k] = row
         array = matrix.reshape((len(rows),) + shape)
         for axis, p in enumerate(entry["measures"]):
-            require(len(p) == shape[axis] and sum(p) > 0, "a measure with a positive sum", p, self.file)
+            require(len(p) == shape[axis] and sum(p) > 0, "a measure with a positive sum", p,
+                    self.file)
             sums = np.tensordot(array, np.array(p, dtype=object), axes=(axis + 1, 0))
             require(not np.any(sums), "rows that annihilate the measure", "others", self.file)
         n = len(matrix)
-        is_centred = len(shape) == 1 and n == shape[0] and n > 2 and set(entry["measures"][0]) == {1} \
-            and all(matrix[i, j] == (n - 1 if i == j else -1) for i in range(n) for j in range(n))
+        is_uniform = all(set(p) == {1} for p in entry["measures"])
+        is_centred = is_uniform and shape == (n,) and n > 2 and all(
+            matrix[i, j] == (n - 1 if i == j else -1) for i in range(n) for j in range(n))
         return privacy.Factor(shape, None if is_centred else matrix), entry["measures"]
 
     def term(self, entry, factors, schema):
@@ -148,10 +152,12 @@ class Measured:
                 measures == [self.measures[p] for p in positions],
                 "factors with the sizes and measures of their attributes", entry, self.file)
         deviation = fraction(entry["deviation"], self.file)
-        require(deviation == 0 or deviation >= privacy.FINE, "fine noise: a deviation of 65536 or more",
+        require(deviation == 0 or deviation >= privacy.FINE,
+                "fine noise: a deviation of 65536 or more",
                 entry["deviation"], self.file)
         term = privacy.Term(positions, scale, chosen, deviation)
-        require(term.rows() == entry["answers"], f"{term.rows()} integers", entry["answers"], self.file)
+        require(term.rows() == entry["answers"], f"{term.rows()} integers", entry["answers"],
+                self.file)
         return term
 
     def read_noisy(self, file):

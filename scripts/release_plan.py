@@ -31,8 +31,10 @@ def measured_rows(rows, terms, schema, unit, file):
         require(row["attributes"] == name, name, row["attributes"], file)
         require(fraction(row["deviation"], file) == term.deviation, f"{name}: deviation "
                 f"{term.deviation}", row["deviation"], file)
-        require(row["answers"] == term.rows(), f"{name}: {term.rows()} integers", row["answers"], file)
-        square, found = int(row["squared_sensitivity"]), privacy.sensitivity(term, unit["neighbours"])
+        require(row["answers"] == term.rows(), f"{name}: {term.rows()} integers", row["answers"],
+                file)
+        square, found = int(row["squared_sensitivity"]), privacy.sensitivity(term,
+                                                                             unit["neighbours"])
         attained = row.get("sensitivity_is_attained", True)
         high = found.lower if attained and found.lower == found.upper else found.trivial
         require(found.lower <= square <= high, f"{name}: squared sensitivity {high}", square, file)
@@ -49,7 +51,8 @@ def rho_of_plan(folder, measured, unit):
             f"a cost within the reserved rho {statement['rho_reserved']!r}", statement["rho"],
             folder.file)
     kind = "exact" if found.lower == found.upper else "an upper bound"
-    return f"{float(found.upper)!r} from the integers ({kind}), {statement['rho_reserved']!r} reserved"
+    reserved = statement["rho_reserved"]
+    return f"{float(found.upper)!r} from the integers ({kind}), {reserved!r} reserved"
 
 def epsilon(folder):
     """Checks epsilon of the reserved rho at the stated delta."""
@@ -84,7 +87,8 @@ def queries_of_table(folder, groups, rows, file):
             require(row[:2] + row[3:4] == [title, group.family, cells],
                     f"line {start + 2}: {title}, {group.family}, {cells}", row[:4], file)
             for text in named_by(folder.schema, group, cells):
-                require(text in row[2], f"line {start + 2}: a query that names {text}", row[2], file)
+                require(text in row[2], f"line {start + 2}: a query that names {text}", row[2],
+                        file)
             start += 1
     require(folder.statement["queries"] == str(count), f"{count} queries",
             folder.statement["queries"], folder.file)
@@ -114,7 +118,8 @@ def printed(texts, values, what, file, sides=None):
     wrong = np.flatnonzero(~((found >= low) & (found <= high)))
     if len(wrong):
         k = wrong[0]
-        differ(f"line {k + 2}: {what} {float(values[k])!r}", f"{texts[k]} ({len(wrong)} differ)", file)
+        differ(f"line {k + 2}: {what} {float(values[k])!r}", f"{texts[k]} ({len(wrong)} differ)",
+               file)
     return f"{len(found)} numbers, to the digits printed"
 
 class Answers:
@@ -122,7 +127,8 @@ class Answers:
     def __init__(self, folder, measured, groups):
         self.estimates = Estimates(folder.schema, measured.measures, measured.terms, measured.noisy)
         for group in groups:
-            require(not unmeasured(self.estimates, group), "queries that the measurements determine",
+            require(not unmeasured(self.estimates, group),
+                    "queries that the measurements determine",
                     f"queries on {folder.schema.title(group.positions)}", folder.file)
         self.estimates.condition(measured.public)
         parts, errors = [self.estimates.answers(group) for group in groups], []
@@ -168,7 +174,8 @@ def errors_of_plan(folder, answers):
 def answers_of_plan(report, folder, measured):
     """Checks answers.csv of a release of unbiased answers."""
     file, made = folder.path / "answers.csv", {}
-    names = ["estimate", "standard_error", "low_95", "high_95", "low_95_all", "high_95_all", "weight"]
+    names = ["estimate", "standard_error", "low_95", "high_95", "low_95_all", "high_95_all",
+             "weight"]
     def read():
         made["groups"] = folder.groups()
         made["rows"] = table(file, QUERY + names)

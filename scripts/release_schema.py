@@ -126,7 +126,8 @@ class Attribute:
 
     def read_levels(self, levels, lines):
         if lines is None:
-            named = sorted((name, [str(x).strip() for x in nodes]) for name, nodes in levels.items())
+            named = sorted((name, [str(x).strip() for x in nodes]) for name,
+                           nodes in levels.items())
             return sorted(named, key=lambda level: len(set(level[1])))
         leaves = Listed(self.values) if self.values is not None else None
         of_cell = [None] * self.size
@@ -168,7 +169,7 @@ class Attribute:
         return cell if cell is not None else self.other
 
     def names(self, first, last):
-        """Returns the texts that name the cells first to last: values, or the numbers at the ends."""
+        """Returns the texts that name the cells first to last: values, or numbers at the ends."""
         if first == 0 and last == self.size - 1:
             return [self.name]
         if last >= self.coded or self.edges is None:
@@ -278,7 +279,7 @@ def rows_of(family, n):
     raise Unsupported(f"queries of the family `{family}`")
 
 def on_attribute(family, attribute):
-    """Returns the queries of a family on an attribute, whose last cells may be outside its order."""
+    """Returns the queries of a family; the last cells of an attribute may be outside its order."""
     n, extra = attribute.size, attribute.extra
     if family == "identity":
         return None
@@ -311,7 +312,8 @@ the rows of `joint` over all cells."""
 def queries(group):  # the number of queries of a group
     if group.joint is not None:
         return len(group.joint)
-    return math.prod(n if rows is None else len(rows) for rows, n in zip(group.factors, group.shape))
+    return math.prod(n if rows is None else len(rows) for rows,
+                     n in zip(group.factors, group.shape))
 
 def groups(schema, text, matrices):
     """Returns the groups of a workload; `matrices` are the files that it names."""

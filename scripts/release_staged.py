@@ -44,14 +44,16 @@ class Certificate:
         self.file = part / "distances.json"
         document = load(self.file)
         require(document["format"] == 1 and document["stages"] == stages,
-                f"format 1 and {stages} stages", [document["format"], document["stages"]], self.file)
+                f"format 1 and {stages} stages", [document["format"], document["stages"]],
+                self.file)
         self.bits = document["bits"]
         require(0 < self.bits <= 60, "a number of bits", self.bits, self.file)
         self.sets = [folder.schema.positions(names) for names in document["marginals"]]
         self.each, self.sum = (fraction(document[name], self.file)
                                for name in ("deviation", "deviation_of_sum"))
         for deviation in (self.each, self.sum):
-            require(deviation >= privacy.FINE, "fine noise: a deviation of 65536 or more", deviation,
+            require(deviation >= privacy.FINE, "fine noise: a deviation of 65536 or more",
+                    deviation,
                     self.file)
         self.distances = [int(text) for text in document["distances"]]
         self.sum_of_distances = int(document["sum_of_distances"])
@@ -67,7 +69,8 @@ class Certificate:
         for index, shape in enumerate(shapes):
             end = start + math.prod(shape)
             cells = [line.split(",") for line in lines[start:end]]
-            require(all(k == str(index) for k, _ in cells), f"cells of marginal {index}", "others", file)
+            require(all(k == str(index) for k, _ in cells), f"cells of marginal {index}", "others",
+                    file)
             self.marginals.append(np.array([int(t) for _, t in cells], dtype=object).reshape(shape))
             start = end
 
@@ -104,7 +107,8 @@ class Certificate:
         return found
 
 def above(expected, found, what, file, unit=1e-6):  # a bound that is rounded up
-    holds = found is not None and expected * (1 - 1e-11) <= found <= expected * (1 + CLOSE) + 3 * unit
+    low, high = expected * (1 - 1e-11), expected * (1 + CLOSE) + 3 * unit
+    holds = found is not None and low <= found <= high
     require(holds, f"{what} {float(expected)!r}, rounded up", repr(found), file)
 
 def summary(expected, found, file):
@@ -132,7 +136,8 @@ def costs(folder, made):
         low, high = low + rho, high + decimal(found)
     together = decimal(statement["rho_of_questions"])
     require(low <= together <= high * (1 + Fraction(1, 10**9)),
-            f"rho_of_questions from {float(low)!r} to {float(high)!r}", float(together), folder.file)
+            f"rho_of_questions from {float(low)!r} to {float(high)!r}", float(together),
+            folder.file)
     reserved = decimal(statement["rho_reserved"])
     require(together <= reserved and statement["rho"] == statement["rho_reserved"],
             f"questions within the reserved rho {float(reserved)!r}", float(together), folder.file)
@@ -173,7 +178,8 @@ def answers(folder, release, groups, rows):
         for k, (row, value, weight) in enumerate(zip(part, values, largest)):
             line = f"line {start + k + 2}"
             slack = CLOSE * max(1.0, abs(value))
-            require(abs(float(row[4]) - value) <= slack, f"{line}: estimate {float(value)!r}", row[4], file)
+            require(abs(float(row[4]) - value) <= slack, f"{line}: estimate {float(value)!r}",
+                    row[4], file)
             rounding = 4e-16 * (units.size + 2) * cells
             above(weight * (each + rounding), float(row[5]) if row[5] else None,
                   f"{line}: error_bound_95", file, 1e-6 * max(1.0, weight))
@@ -210,9 +216,11 @@ def records(folder, release):
     """Checks the number of synthetic records, and the bounds of the errors of their marginals."""
     file, claimed = folder.path / "records.csv", folder.statement["synthetic"]
     columns = coded(folder, file)
-    require(len(columns[0]) == claimed["count"], f"{claimed['count']} records", len(columns[0]), file)
+    require(len(columns[0]) == claimed["count"], f"{claimed['count']} records", len(columns[0]),
+            file)
     found, errors = release.certificate, claimed.get("errors")
-    require((errors is None) == (found is None), "bounds if there is a certificate", errors, folder.file)
+    require((errors is None) == (found is None), "bounds if there is a certificate", errors,
+            folder.file)
     if found is None:
         raise Unsupported("their errors, as there is no certificate; their number and values are")
     distances = []
@@ -221,10 +229,11 @@ def records(folder, release):
         counts = np.bincount(cells, minlength=units.size)
         gaps = [abs((int(x) << found.bits) - int(t)) for x, t in zip(counts, units.ravel())]
         distances.append(sum(gaps) / 2**found.bits)
-    require(errors["marginals"] == len(found.sets), len(found.sets), errors["marginals"], folder.file)
+    require(errors["marginals"] == len(found.sets), len(found.sets), errors["marginals"],
+            folder.file)
     above(sum(distances) / len(distances), errors["mean_distance"], "mean_distance", folder.file)
     summary(found.summary(release.total(), distances), errors, folder.file)
-    return f"{claimed['count']} records, their distances to the published marginals and their bounds"
+    return f"{claimed['count']} records, their distances to the published marginals, their bounds"
 
 def staged(report, folder, unit):
     """Checks a staged release."""
@@ -264,5 +273,6 @@ def staged(report, folder, unit):
             report.add("values of records.csv", UNCHECKED, why="edits that leave the distances to "
                        "the published marginals as they are: the release has no hash of the file")
     elif has_file or claimed:
-        report.check("synthetic records", require, False, "records.csv and its entry in the statement",
+        report.check("synthetic records", require, False,
+                     "records.csv and its entry in the statement",
                      "one of the two", folder.path)

@@ -97,7 +97,8 @@ def markdown(folder):
         token = unexplained(without(paragraph, names), known)
         require(token is None, "numbers of statement.json", f"{token} in: {paragraph[:60]}…", file)
     items = [plain(line[2:]) for line in lines if line.startswith("- ")]
-    wanted = [plain(f"{v['attribute']}: {v['handling']}") for v in statement.get("values_outside", [])]
+    wanted = [plain(f"{v['attribute']}: {v['handling']}") for v in statement.get("values_outside",
+                                                                                 [])]
     wanted += [plain(what) for what in statement["not_protected"]]
     for item in wanted:
         require(item in items, item, "nothing or another text", file)
@@ -143,7 +144,8 @@ def html_page(folder):
     facts = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", body)
     for name, fact in facts:
         fact = without(plain(html.unescape(re.sub(r"<[^>]*>", "", fact))), names_of(folder))
-        token = unexplained(fact, explained(folder)) if not name.endswith((".csv", ".md", "/")) else None
+        token = unexplained(fact,
+                            explained(folder)) if not name.endswith((".csv", ".md", "/")) else None
         require(token is None, "numbers of statement.json", f"{name}: {token}", file)
     return "its facts and its statement; the charts could not be checked"
 
@@ -162,17 +164,20 @@ def ledger(folder, path):
             "a changed line", path)
     spent, open_, reserved = Fraction(0), set(), []
     for number, line in enumerate(parsed[2:], 3):
-        require(line["previous"] == digests[number - 2], f"line {number}: the hash of line {number - 1}",
+        require(line["previous"] == digests[number - 2],
+                f"line {number}: the hash of line {number - 1}",
                 "another: lines were changed, moved or removed", path)
         if "reserve" in line:
             reserved.append(number)
-            require(line["reserve"] == len(reserved), f"reservation {len(reserved)}", line["reserve"],
+            require(line["reserve"] == len(reserved), f"reservation {len(reserved)}",
+                    line["reserve"],
                     path)
             require(line["rho"] > 0, "a positive rho", line["rho"], path)
             spent += decimal(line["rho"])
             open_.add(line["reserve"])
         else:
-            require(line["settle"] in open_, "the settlement of an open reservation", line["settle"],
+            require(line["settle"] in open_, "the settlement of an open reservation",
+                    line["settle"],
                     path)
             open_.remove(line["settle"])
     require(spent <= decimal(opening["total_rho"]), f"at most {opening['total_rho']!r}",

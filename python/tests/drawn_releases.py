@@ -21,7 +21,8 @@ class Attribute:
         size = draw.randint(2, 5)
         keys = {"kind": '"numeric"' if self.numeric else '"categorical"'}
         if kind == "values":
-            values = draw.choice([["a b", "ç", "x·y", "<z>", "it's"], ["1.50", "02", "7", "-3", "0"],
+            values = draw.choice([["a b", "ç", "x·y", "<z>", "it's"],
+                                  ["1.50", "02", "7", "-3", "0"],
                                   ["yes", "no", "true", "2020-01-31", "|"]])[:size]
             keys["values"] = "[" + ", ".join(f'"{value}"' for value in values) + "]"
             self.texts = values
@@ -88,8 +89,8 @@ def where(name, chosen):
 def queries(draw, attributes, staged):
     """Returns [[queries]] tables of a workload."""
     names = [attribute.name for attribute in attributes]
-    tables = [f'family = "{draw.choice(["identity", "hybrid"])}"\n'
-              f"ways = {draw.choice([[1], [2], [1, 2], [1, len(names)]] if len(names) > 2 else [[1, 2]])}"]
+    ways = draw.choice([[1], [2], [1, 2], [1, len(names)]]) if len(names) > 2 else [1, 2]
+    tables = [f'family = "{draw.choice(["identity", "hybrid"])}"\nways = {ways}']
     ordered = [a.name for a in attributes if a.numeric]
     plain = [a.name for a in attributes if a.ordered]
     nested = [a.name for a in attributes if a.levels]
@@ -97,7 +98,8 @@ def queries(draw, attributes, staged):
         family = draw.choice(["prefix", "range", "circular", "total", "predicate", "nested",
                               "level(county)", "affine", "abs", "matrix", "cdf", "random"])
         pool = {"nested": nested, "level(county)": nested, "affine": plain, "abs": plain,
-                "total": names, "predicate": names, "matrix": names, "random": names}.get(family, ordered)
+                "total": names, "predicate": names, "matrix": names, "random": names}.get(family,
+                                                                                          ordered)
         count = 2 if family in ("affine", "abs") else draw.randint(1, 2)
         if family in ("nested", "level(county)", "matrix", "predicate"):
             count = 1

@@ -255,7 +255,8 @@ PLAN = {
     "a changed integer": lambda f, g, h: line(f / "measurements/noisy.csv", 3, lambda t: t + "7"),
     "a changed integer, by one standard error": lambda f, g, h: field(
         f / "measurements/noisy.csv", 4, 1, lambda t: str(int(t) + 200_000)),
-    "a changed deviation": lambda f, g, h: edit(f / "measurements/strategies.json", SIGMA, one_digit),
+    "a changed deviation": lambda f, g,
+        h: edit(f / "measurements/strategies.json", SIGMA, one_digit),
     "a changed deviation in all files": lambda f, g, h: [
         edit(f / name, r'("deviation": ?"\d*)(\d)(?=\d{3}/)', one_digit)
         for name in ("measurements/strategies.json", "measurements/statement.json",
@@ -304,13 +305,17 @@ PLAN = {
     "a changed workload": lambda f, g, h: both(f, r"ways = \[1, 2\]", "ways = [2, 1]"),
     "a changed expected error": lambda f, g, h: both(f, r'("rmse": ?\d)', r"\g<1>1"),
     "shorter interval lengths": lambda f, g, h: both(f, r'("single": ?1\.)96', r"\g<1>95"),
-    "a changed public count": lambda f, g, h: edit(f / "statement.json", r'("count": ?)', r"\g<1>1"),
+    "a changed public count": lambda f, g,
+        h: edit(f / "statement.json", r'("count": ?)', r"\g<1>1"),
     "a changed public count in all files": lambda f, g, h: [
         edit(f / "statement.json", r'("count": ?)', r"\g<1>1"),
         edit(f / "measurements/strategies.json", r'("public_counts":\[)', r"\g<1>1")],
-    "a changed statement": lambda f, g, h: edit(f / "statement.md", r"at most 2 rec", "at most 1 rec"),
-    "another rho in the statement": lambda f, g, h: edit(f / "statement.md", r"cost 0\.\d\d", "cost 0.00"),
-    "a limit removed from the statement": lambda f, g, h: edit(f / "statement.md", r"- running.*\n", ""),
+    "a changed statement": lambda f, g,
+        h: edit(f / "statement.md", r"at most 2 rec", "at most 1 rec"),
+    "another rho in the statement": lambda f, g,
+        h: edit(f / "statement.md", r"cost 0\.\d\d", "cost 0.00"),
+    "a limit removed from the statement": lambda f, g,
+        h: edit(f / "statement.md", r"- running.*\n", ""),
     "a changed line of the statement's table": lambda f, g, h: edit(
         f / "statement.md", r"(\| sex \| \d\.\d)\d", r"\g<1>"),
     "a changed report": lambda f, g, h: edit(f / "report.html", "0.0165560", "0.0165561"),
@@ -331,7 +336,8 @@ STAGED = {
     "a changed integer of a stage": lambda f, g, h: line(
         f / "measurements/stage-1/noisy.csv", 2, lambda t: t + "7"),
     "a changed distance": lambda f, g, h: edit(
-        f / "measurements/certificate/distances.json", r'("distances":\[")-?\d+', r"\g<1>9876543210"),
+        f / "measurements/certificate/distances.json", r'("distances":\[")-?\d+',
+                                               r"\g<1>9876543210"),
     "a changed sum of distances": lambda f, g, h: edit(
         f / "measurements/certificate/distances.json", r'("sum_of_distances":")-?\d+',
         r"\g<1>9876543210"),
@@ -410,9 +416,11 @@ class Tampering(unittest.TestCase):
         for name, schema, neighbours, rows, more_options in (
                 ("plan", SCHEMA, "add-remove", 2, []),
                 ("public", SCHEMA + PUBLIC, "replace", 1, []),
-                ("staged", SCHEMA, "add-remove", 1, ["--mechanism", "staged", "--records", "auto"])):
+                ("staged", SCHEMA, "add-remove", 1,
+                 ["--mechanism", "staged", "--records", "auto"])):
             write(cls.root / f"{name}.toml", schema)
-            ledger, unit = cls.root / f"{name}.jsonl", ["--neighbours", neighbours, "--unit-rows", rows]
+            ledger, unit = cls.root / f"{name}.jsonl", ["--neighbours", neighbours, "--unit-rows",
+                                                        rows]
             cls.run_command("ledger", "create", ledger, "--rho", "10", *unit)
             for out in ("other", "out"):
                 cls.run_command("release", "--schema", cls.root / f"{name}.toml", "--workload",
@@ -456,7 +464,8 @@ class Tampering(unittest.TestCase):
     def test_changed_staged_releases_are_refused(self):
         # Only the checksums protect integers from which the published marginals were fitted.
         self.refused("staged", STAGED, unseen=["a changed integer of a stage"])
-        common = ("lower epsilon", "delta", "answers of another", "measurements of another", "ledger",
+        common = ("lower epsilon", "delta", "answers of another", "measurements of another",
+                  "ledger",
                   "limit removed", "report", "a changed schema", "workload", "reserved rho")
         self.refused("staged", {k: c for k, c in PLAN.items() if any(w in k for w in common)})
 
