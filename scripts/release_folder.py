@@ -45,6 +45,9 @@ class Folder:
         if not (self.measured / "inputs.json").exists():
             return {}
         entries = load(self.measured / "inputs.json")["files"]
+        for entry in entries:
+            require("/" not in entry["file"] and "\\" not in entry["file"], "files of the folder",
+                    entry["file"], self.measured / "inputs.json")
         return {entry["name"]: np.load(self.measured / entry["file"]) for entry in entries
                 if entry["kind"] == "matrix"}
 

@@ -1,5 +1,5 @@
 """Checks of a release of unbiased answers; those of costs and tables are for every release."""
-import csv, io, math, re
+import csv, math, re
 from fractions import Fraction
 import numpy as np
 import release_privacy as privacy
@@ -65,9 +65,12 @@ def epsilon(folder):
 
 def table(file, columns):
     """Returns the rows of a table of answers, whose header starts with the given columns."""
-    text = file.read_text("utf-8")
-    require(text.endswith("\n"), "a complete last line", "a part of one", file)
-    rows = list(csv.reader(io.StringIO(text)))
+    with open(file, "rb") as end:
+        end.seek(-1, 2)
+        require(end.read() == b"\n", "a complete last line", "a part of one", file)
+    with open(file, newline="", encoding="utf-8") as source:
+        known = {}  # equal texts are kept once
+        rows = [[known.setdefault(x, x) for x in row] for row in csv.reader(source)]
     require(rows and rows[0] == columns, f"the columns {', '.join(columns)}", rows[:1], file)
     require(all(len(row) == len(columns) for row in rows), f"{len(columns)} values per line",
             "another number", file)

@@ -469,6 +469,33 @@ class Tampering(unittest.TestCase):
                   "limit removed", "report", "a changed schema", "workload", "reserved rho")
         self.refused("staged", {k: c for k, c in PLAN.items() if any(w in k for w in common)})
 
+    def test_public_counts_and_impossible_cells_are_constraints_of_least_squares(self):
+        folder = Folder(self.root / "public-out")
+        schema = folder.schema
+        measured = Measured(folder.measured, schema, folder.statement["unit"])
+        answers = Answers(folder, measured, folder.groups())
+        rows, deviations, noisy = Brute.dense(measured, schema)
+        exact = np.array([deviation == 0 for deviation in deviations])
+        scale = np.array([1.0 if d == 0 else float(d) for d in deviations])
+        a, y = rows.astype(float) / scale[:, None], np.array([float(n) for n in noisy]) / scale
+        boxes = [release_schema.box_cells(box, (0, 1), schema.shape((0, 1))).ravel()
+                 for box in schema.public + schema.impossible]
+        zero = np.eye(len(boxes[1]))[boxes[1] > 0]
+        fixed = np.concatenate([a[exact], boxes[:1], zero])
+        values = np.concatenate([y[exact], measured.public, np.zeros(len(zero))])
+        self.assertEqual((exact.sum(), len(measured.public), len(zero)), (1, 1, 2))
+        # Least squares over the null space of the constraints.
+        start = np.linalg.lstsq(fixed, values, rcond=None)[0]
+        null = np.linalg.svd(fixed)[2][np.linalg.matrix_rank(fixed):].T
+        inner = a[~exact] @ null
+        x = start + null @ np.linalg.lstsq(inner, y[~exact] - a[~exact] @ start, rcond=None)[0]
+        covariance = null @ np.linalg.inv(inner.T @ inner) @ null.T
+        queries = np.array([q for group in folder.groups() for q in Brute.queries(group, schema)])
+        np.testing.assert_allclose(answers.values, queries @ x, atol=1e-8)
+        variances = np.einsum("ij,jk,ik->i", queries, covariance, queries)
+        np.testing.assert_allclose(answers.deviations**2, variances, atol=1e-8)
+        self.assertEqual((answers.deviations == 0).sum(), len(zero) + 1)
+
     def test_the_command_says_what_failed(self):
         import subprocess
         folder, ledger = self.copy("plan")
