@@ -25,7 +25,7 @@ def main():
 
 def check(path, ledger=None):
     """Checks a folder; returns the report."""
-    report, made = Report(), {}
+    report, made = Report(path), {}
     def read():
         made["folder"] = Folder(path)
         return f"{len(made['folder'].schema.sizes)} attributes"

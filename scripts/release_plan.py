@@ -10,18 +10,21 @@ from release_report import CLOSE, UNCHECKED, decimal, differ, fraction, near, re
 from release_schema import Unsupported
 
 def stated(value, found, is_exact, what, file):
-    """Checks a stated rho: at least the exact cost, and equal to it if it says so."""
+    """Checks a stated rho: at least the exact cost, and equal to it if it says so.
+
+    Returns what remains unproved, in words, or None."""
     require(value is not None and decimal(value) >= found.lower,
             f"{what} of at least {float(found.lower)!r}", value, file)
+    more = 1 + Fraction(1, 10**9)
     high = found.lower if found.lower == found.upper and is_exact else found.trivial
-    require(decimal(value) <= high * (1 + Fraction(1, 10**9)),
-            f"{what} of at most {float(high)!r}", value, file)
-    if is_exact and decimal(value) > found.lower * (1 + Fraction(1, 10**9)):
-        raise Unsupported(f"that some neighbours attain {what}: between {float(found.lower)!r} and "
-                          f"{float(found.upper)!r}")
-    if not is_exact and decimal(value) * (1 + Fraction(1, 10**9)) < found.upper:
-        raise Unsupported(f"that {what} {value!r} is an upper bound: the largest cost is between "
-                          f"{float(found.lower)!r} and {float(found.upper)!r}")
+    require(decimal(value) <= high * more, f"{what} of at most {float(high)!r}", value, file)
+    if is_exact and decimal(value) > found.lower * more:
+        kind = f"that some neighbours attain {what}"
+    elif not is_exact and decimal(value) * more < found.upper:
+        kind = f"that {what} {value!r} is an upper bound"
+    else:
+        return None
+    return f"{kind}: the largest cost is between {float(found.lower)!r} and {float(found.upper)!r}"
 
 def measured_rows(rows, terms, schema, unit, file):
     """Checks the table of measurements of a statement."""
@@ -46,10 +49,12 @@ def rho_of_plan(folder, measured, unit):
     statement = folder.statement
     measured_rows(statement["subspaces"], measured.terms, folder.schema, unit, folder.file)
     found = privacy.joint_rho(measured.terms, unit["neighbours"], unit["rows"])
-    stated(statement["rho"], found, statement["rho_is_exact_sum"], "rho", folder.file)
+    unproved = stated(statement["rho"], found, statement["rho_is_exact_sum"], "rho", folder.file)
     require(decimal(statement["rho"]) <= decimal(statement["rho_reserved"]),
             f"a cost within the reserved rho {statement['rho_reserved']!r}", statement["rho"],
             folder.file)
+    if unproved:
+        raise Unsupported(unproved)
     kind = "exact" if found.lower == found.upper else "an upper bound"
     reserved = statement["rho_reserved"]
     return f"{float(found.upper)!r} from the integers ({kind}), {reserved!r} reserved"
@@ -89,30 +94,37 @@ def queries_of_table(folder, groups, rows, file):
             row = rows[start]
             require(row[:2] + row[3:4] == [title, group.family, cells],
                     f"line {start + 2}: {title}, {group.family}, {cells}", row[:4], file)
-            for text in named_by(folder.schema, group, cells):
-                require(text in row[2], f"line {start + 2}: a query that names {text}", row[2],
-                        file)
+            for texts in named_by(folder.schema, group, cells):
+                require(any(text in row[2] for text in texts),
+                        f"line {start + 2}: a query that names {' or '.join(texts)}", row[2], file)
             start += 1
     require(folder.statement["queries"] == str(count), f"{count} queries",
             folder.statement["queries"], folder.file)
     return f"{count} queries in {len(groups)} groups, with the cells and values that they sum"
 
 def named_by(schema, group, cells):
-    """Returns texts that the description of a query must contain."""
+    """Returns lists of texts; the description of a query must contain one of every list."""
     if group.joint is not None:
-        return [schema.names[p] for p in group.positions] * (group.family in ("affine", "abs")) + \
-            [cells.split()[-1]]
+        names = [schema.names[p] for p in group.positions]
+        return [[name] for name in names * (group.family in ("affine", "abs"))
+                + [cells.split()[-1]]]
     texts = []
     nested = group.family == "nested" or group.family.startswith("level(")
     for p, part in zip(group.positions, cells.split("; ")):
-        ends = re.fullmatch(r"(\d+)-(\d+)", part)
-        if not (nested and schema.attributes[p].levels):
-            texts.append(schema.names[p])
-            texts += schema.attributes[p].names(int(ends[1]), int(ends[2])) if ends else []
+        attribute, ends = schema.attributes[p], re.fullmatch(r"(\d+)-(\d+)", part)
+        if nested and attribute.levels:
+            texts.append(attribute.nodes().get(part, []) + [attribute.name])
+            continue
+        texts.append([attribute.name])
+        if ends:
+            texts += [[text] for text in attribute.names(int(ends[1]), int(ends[2]))]
     return texts
 
 def printed(texts, values, what, file, sides=None):
     """Checks numbers as they are printed; `sides` says which way intervals are rounded."""
+    for k, text in enumerate(texts):
+        require(re.fullmatch(r"-?\d+\.\d{6,}", text), f"line {k + 2}: {what} with six decimals or "
+                "more", text, file)
     found = np.array([float(text) for text in texts])
     unit = np.array([10.0**-len(text.partition(".")[2]) for text in texts])
     slack = CLOSE * np.maximum(1.0, abs(values))
@@ -239,6 +251,8 @@ def plan(report, folder, unit):
     made = {}
     def read():
         made["measured"] = Measured(folder.measured, folder.schema, folder.statement["unit"])
+        inner = sorted(p.name for p in folder.measured.iterdir() if p.is_dir())
+        require(not inner, "files of one measurement", inner, folder.measured)
         counts = [count["count"] for count in folder.statement.get("public_counts", [])]
         require(counts == made["measured"].public, f"public counts {made['measured'].public}",
                 counts, folder.file)

@@ -187,8 +187,8 @@ def summed(parts, replaced):
 
 def enumerated(terms, choices, replaced):
     """Returns the choice per attribute with the largest sum, in doubles."""
-    attributes = list(choices)
-    total = np.zeros([len(found) for found in choices.values()])
+    attributes = [p for p, found in choices.items() if len(found) > 1]
+    total = np.zeros([len(choices[p]) for p in attributes])
     for term in terms:
         parts = [np.ones([1] * len(attributes))] * 3
         for factor, axes in zip(term.factors, term.axes):
@@ -197,7 +197,8 @@ def enumerated(terms, choices, replaced):
             parts = [x * np.reshape(y, shape) if np.ndim(y) else x * y for x, y in zip(parts, new)]
         total += weight(term) * summed(parts, replaced)
     best = np.unravel_index(int(total.argmax()), total.shape)
-    return {p: choices[p][k] for p, k in zip(attributes, best)}
+    point = {p: found[0] for p, found in choices.items()}
+    return {**point, **{p: choices[p][k] for p, k in zip(attributes, best)}}
 
 def climbed(terms, choices, replaced):
     """Returns a point from which no change of one attribute is an ascent."""

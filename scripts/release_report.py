@@ -17,8 +17,8 @@ def require(holds, expected, found, file):
         differ(expected, found, file)
 
 class Report:
-    def __init__(self):
-        self.items = []
+    def __init__(self, folder):
+        self.folder, self.items = folder, []
 
     def add(self, item, status, **details):
         self.items.append({"item": item, "status": status, **details})
@@ -36,7 +36,8 @@ class Report:
         except Exception as error:  # a damaged file can raise any error
             kind = type(error).__name__
             self.add(item, FAILED, expected="files as a release writes them",
-                     found=f"{kind}: {error}"[:300], file=getattr(error, "filename", None) or "?")
+                     found=f"{kind}: {error}"[:300],
+                     file=str(getattr(error, "filename", None) or self.folder))
         return False
 
     def failed(self):

@@ -168,6 +168,17 @@ class Attribute:
             cell = self.missing
         return cell if cell is not None else self.other
 
+    def nodes(self):
+        """Returns the names of the nodes of all levels by the cells that they contain."""
+        found = {}
+        for _, nodes in self.levels:
+            for label in dict.fromkeys(nodes):
+                row = np.array([label == node for node in nodes], float)
+                found.setdefault(described(row), []).append(label)
+        for cell in range(self.size):
+            found.setdefault(f"{cell}-{cell}", []).extend(self.names(cell, cell))
+        return found
+
     def names(self, first, last):
         """Returns the texts that name the cells first to last: values, or numbers at the ends."""
         if first == 0 and last == self.size - 1:

@@ -123,11 +123,12 @@ def costs(folder, made):
     statement, unit, release = folder.statement, folder.statement["unit"], made
     require(len(statement["stages"]) == len(release.stages), f"{len(release.stages)} stages",
             len(statement["stages"]), folder.file)
-    low, high = Fraction(0), Fraction(0)
+    low, high, unproved = Fraction(0), Fraction(0), []
     for k, (stage, measured) in enumerate(zip(statement["stages"], release.stages)):
         measured_rows(stage["questions"], measured.terms, folder.schema, unit, folder.file)
         found = privacy.joint_rho(measured.terms, unit["neighbours"], unit["rows"])
-        stated(stage["rho"], found, stage["rho_is_exact_sum"], f"rho of stage {k}", folder.file)
+        unproved.append(stated(stage["rho"], found, stage["rho_is_exact_sum"],
+                               f"rho of stage {k}", folder.file))
         low, high = low + found.lower, high + decimal(stage["rho"])
     if release.certificate:
         rho, found = release.certificate.rho(unit), statement["certificate"]["rho"]
@@ -141,6 +142,8 @@ def costs(folder, made):
     reserved = decimal(statement["rho_reserved"])
     require(together <= reserved and statement["rho"] == statement["rho_reserved"],
             f"questions within the reserved rho {float(reserved)!r}", float(together), folder.file)
+    if any(unproved):
+        raise Unsupported("; ".join(filter(None, unproved)))
     return f"{float(together)!r} for all questions, {float(reserved)!r} reserved"
 
 def certificate(folder, release, groups):
