@@ -18,13 +18,13 @@ def stated(value, found, is_exact, what, file):
     more = 1 + Fraction(1, 10**9)
     high = found.lower if found.lower == found.upper and is_exact else found.trivial
     require(decimal(value) <= high * more, f"{what} of at most {float(high)!r}", value, file)
-    if is_exact and decimal(value) > found.lower * more:
-        kind = f"that some neighbours attain {what}"
-    elif not is_exact and decimal(value) * more < found.upper:
-        kind = f"that {what} {value!r} is an upper bound"
+    if is_exact and not found.is_above(decimal(value) / more):
+        kind = f"that some neighbours attain {what} {value!r}"
+    elif not found.is_at_most(decimal(value) * more):
+        kind = f"that no neighbours exceed {what} {value!r}"
     else:
         return None
-    return f"{kind}: the largest cost is between {float(found.lower)!r} and {float(found.upper)!r}"
+    return f"{kind}: {float(found.lower)!r} is attained, and {float(found.upper)!r} is a bound"
 
 def measured_rows(rows, terms, schema, unit, file):
     """Checks the table of measurements of a statement."""
@@ -57,7 +57,8 @@ def rho_of_plan(folder, measured, unit):
         raise Unsupported(unproved)
     kind = "exact" if found.lower == found.upper else "an upper bound"
     reserved = statement["rho_reserved"]
-    return f"{float(found.upper)!r} from the integers ({kind}), {reserved!r} reserved"
+    high = min(float(found.upper), statement["rho"])
+    return f"{high!r} from the integers ({kind}), {reserved!r} reserved"
 
 def epsilon(folder):
     """Checks epsilon of the reserved rho at the stated delta."""

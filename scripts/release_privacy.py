@@ -13,6 +13,7 @@ import numpy as np
 FINE = 2**16  # the least deviation of fine noise
 KAPPA, REACH = 2.0**-15, 8.0
 MAX_SUMS = 100_000_000  # of an enumeration
+MAX_PARTIAL = 1 << 19  # partial choices of a search
 ADD, REPLACE, BOTH = ("add-or-remove-one-record", "replace-one-record",
                       "replace-add-or-remove-one-record")
 
@@ -88,14 +89,31 @@ class Term:
         return rows * rows * Fraction(square) / (2 * self.deviation**2)
 
 class Maximum:
-    """The largest sum over records or pairs of records: bounds, equal if it is exact."""
-    def __init__(self, lower, upper, trivial):
+    """The largest sum over records or pairs of records: bounds, equal if it is exact.
+
+    `exceeds` says whether a relaxation of the sum exceeds a target: None if that is unknown. If
+    the relaxation is `tight`, some neighbours then exceed it too."""
+    def __init__(self, lower, upper, trivial, exceeds=lambda target: None, tight=False):
         self.lower, self.upper = lower, upper
         self.trivial = trivial  # the sum of bounds of every term
+        self.exceeds, self.tight = exceeds, tight
+
+    def is_at_most(self, target):
+        return self.upper <= target or self.exceeds(target) is False
+
+    def is_above(self, target):
+        return self.lower > target or (self.tight and self.exceeds(target) is True)
 
     def joined(self, other):
+        """Returns the larger of two maxima."""
+        if other.upper <= self.lower or self.upper <= other.lower:
+            return self if other.upper <= self.lower else other
+        def exceeds(target):
+            parts = [part.lower > target or (False if part.upper <= target else
+                                             part.exceeds(target)) for part in (self, other)]
+            return True if True in parts else None if None in parts else False
         return Maximum(max(self.lower, other.lower), max(self.upper, other.upper),
-                       max(self.trivial, other.trivial))
+                       max(self.trivial, other.trivial), exceeds, self.tight and other.tight)
 
 def factors_of(terms, position):  # the factors whose attributes contain a position
     return {id(f): f for t in terms for f, axes in zip(t.factors, t.axes)
@@ -163,7 +181,10 @@ def largest_cost(terms, rows, replaced):
     if replaced:
         parts = sum((t.cost(tighter(t), rows) for t in terms), Fraction(0))
         upper = min(corners(terms, rows), parts, trivial)
-    return Maximum(lower, upper, trivial)
+    if not replaced:
+        return Maximum(lower, upper, trivial)
+    return Maximum(lower, upper, trivial, lambda target: corner_above(terms, rows, target),
+                   are_independent(terms))
 
 def weight(term):
     return float(Fraction(term.scale**2) / (2 * term.deviation**2)) if term.deviation else 0.0
@@ -240,22 +261,73 @@ def tighter(term):  # the largest |B(e_a - e_b)|^2 if there is one factor, else 
     a, b = map(int, np.unravel_index(int((d[:, None] + d - 2 * gram).argmax()), gram.shape))
     return term.scale**2 * (factor.entry(a, a) + factor.entry(b, b) - 2 * factor.entry(a, b))
 
-def corners(terms, rows):
-    """Returns the bound max sum_A c_A (2 prod D - 2 prod r), r_f the smallest or largest entry.
+def corner_tables(terms):
+    """Returns the terms 2 c_A (prod D - prod r) for r_f the largest or the smallest entry.
 
-    It is affine in every r_f, which is between the two."""
-    units = sorted({(axes, id(f)) for t in terms for f, axes in zip(t.factors, t.axes)})
-    if 2**len(units) * len(terms) > MAX_SUMS:
-        return Fraction(10**300)
-    total = np.zeros([2] * len(units))
+    Their sum is affine in every r_f, which is between the two, so its maximum is an upper bound.
+    A term has the indices of its factors, in ascending order, and an axis of two per factor."""
+    units, found = {}, []
     for term in terms:
-        part = np.ones([1] * len(units))
         for factor, axes in zip(term.factors, term.axes):
-            shape = [1] * len(units)
-            shape[units.index((axes, id(factor)))] = 2
-            part = part * np.array([float(factor.largest), float(factor.smallest)]).reshape(shape)
-        total += weight(term) * 2 * (part.ravel()[0] - part)
+            units.setdefault((axes, id(factor)), len(units))
+    for term in terms:
+        of = sorted(((units[axes, id(factor)], factor)
+                     for factor, axes in zip(term.factors, term.axes)), key=lambda x: x[0])
+        part = np.ones(())
+        for _, factor in of:
+            part = np.multiply.outer(part, [float(factor.largest), float(factor.smallest)])
+        found.append(([k for k, _ in of], weight(term) * 2 * (part.ravel()[0] - part)))
+    return len(units), found
+
+def corners(terms, rows):
+    """Returns the maximum of the sum of `corner_tables`."""
+    count, tables = corner_tables(terms)
+    if 2**count * len(terms) > MAX_SUMS:
+        return Fraction(10**300)
+    total = np.zeros([2] * count)
+    for indices, values in tables:
+        total += values.reshape([2 if k in indices else 1 for k in range(count)])
     return Fraction(float(total.max())) * rows * rows
+
+def are_independent(terms):
+    """Returns whether every choice of extremes is attained: the factors have constant diagonals,
+    and every attribute is in one of them."""
+    units = {(axes, id(f)): f for t in terms for f, axes in zip(t.factors, t.axes)}
+    attributes = [p for axes, _ in units for p in axes]
+    return len(attributes) == len(set(attributes)) and all(
+        len(set(f.diagonal)) == 1 for f in units.values())
+
+def corner_above(terms, rows, target):
+    """Returns whether a choice of extremes has a sum above a target, by branch and bound.
+
+    None if there are too many choices. Choices of the first factors are kept while the largest values of all terms that agree with
+    them add up to more than the target."""
+    count, tables = corner_tables(terms)
+    target = float(target / (rows * rows))
+    # levels[j]: the largest value for every choice of a term's first j factors.
+    levels = []
+    for indices, values in tables:
+        levels.append([values.reshape(2**j, -1).max(axis=1) for j in range(len(indices) + 1)])
+    bounds = np.array([sum(level[0][0] for level in levels)])
+    chosen = np.zeros((1, 0), dtype=np.int8)
+    for k in range(count):
+        change = np.zeros((len(bounds), 2))
+        for (indices, _), level in zip(tables, levels):
+            if k in indices:
+                j = indices.index(k)
+                prefix = np.zeros(len(bounds), dtype=int)
+                for earlier in indices[:j]:
+                    prefix = 2 * prefix + chosen[:, earlier]
+                for choice in (0, 1):
+                    change[:, choice] += level[j + 1][2 * prefix + choice] - level[j][prefix]
+        bounds = (bounds[:, None] + change).ravel()
+        chosen = np.concatenate([np.repeat(chosen, 2, axis=0),
+                                 np.tile(np.array([[0], [1]], np.int8), (len(chosen), 1))], axis=1)
+        kept = bounds > target
+        bounds, chosen = bounds[kept], chosen[kept]
+        if len(bounds) > MAX_PARTIAL:
+            return None
+    return len(bounds) > 0
 
 def joint_rho(terms, neighbours, rows):
     """Returns the largest cost between neighbours, for K = rows records per person."""

@@ -9,8 +9,8 @@ import numpy as np
 import release_random
 try:
     import tomllib
-except ImportError:  # Python 3.10
-    import tomli as tomllib
+except ImportError:  # Python 3.10: the same module within pip
+    from pip._vendor import tomli as tomllib
 
 MAX_ENTRIES = 60_000_000  # of a matrix of queries
 NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")

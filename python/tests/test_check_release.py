@@ -178,6 +178,16 @@ class Brute(unittest.TestCase):
             found = release_privacy.joint_rho(measured.terms, unit["neighbours"], unit["rows"])
             self.assertEqual(found.lower, worst * unit["rows"]**2, release.folder)
 
+    def test_the_search_over_corners_is_complete(self):
+        for release in self.releases:
+            folder = Folder(release.out)
+            measured = Measured(folder.measured, folder.schema, folder.statement["unit"])
+            terms = [term for term in measured.terms if term.positions]
+            largest = release_privacy.corners(terms, 2)
+            for target, above in ((1 - Fraction(1, 10**9), True), (1 + Fraction(1, 10**9), False)):
+                found = release_privacy.corner_above(terms, 2, largest * target)
+                self.assertIs(found, above, release.folder)
+
     def test_the_curve_is_that_of_gaussian_noise(self):
         from math import erfc, exp, log, sqrt
         for mu, epsilon in ((0.2, 0.5), (1, 1), (3, 4), (2.5, 0.1)):
