@@ -115,6 +115,7 @@ class Measured:
         require(fits, "a measure per attribute", "others", self.file)
         require(len(self.public) == len(schema.public), "the public counts of the schema",
                 self.public, self.file)
+        self.known = {}  # equal factors are one object
         factors = [self.factor(entry) for entry in document["factors"]]
         self.terms = [self.term(entry, factors, schema) for entry in document["subspaces"]]
         sets = [term.positions for term in self.terms]
@@ -124,7 +125,7 @@ class Measured:
     def factor(self, entry):
         shape, rows = tuple(entry["shape"]), entry.get("rows")
         if entry.get("form") == "centred-identity":
-            return privacy.Factor(shape, None), [[1] * n for n in shape]
+            return self.shared(shape, None), [[1] * n for n in shape]
         matrix = np.empty((len(rows), len(rows[0])), dtype=object)
         for k, row in enumerate(rows):
             require(len(row) == math.prod(shape) and all(type(x) is int for x in row),
@@ -140,7 +141,11 @@ class Measured:
         is_uniform = all(set(p) == {1} for p in entry["measures"])
         is_centred = is_uniform and shape == (n,) and n > 2 and all(
             matrix[i, j] == (n - 1 if i == j else -1) for i in range(n) for j in range(n))
-        return privacy.Factor(shape, None if is_centred else matrix), entry["measures"]
+        return self.shared(shape, None if is_centred else matrix), entry["measures"]
+
+    def shared(self, shape, rows):
+        key = shape, None if rows is None else tuple(rows.ravel())
+        return self.known.setdefault(key, privacy.Factor(shape, rows))
 
     def term(self, entry, factors, schema):
         positions, scale, chosen, measures = schema.positions(entry["attributes"]), 1, [], []

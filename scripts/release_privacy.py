@@ -300,8 +300,8 @@ def are_independent(terms):
 def corner_above(terms, rows, target):
     """Returns whether a choice of extremes has a sum above a target, by branch and bound.
 
-    None if there are too many choices. Choices of the first factors are kept while the largest values of all terms that agree with
-    them add up to more than the target."""
+    None if there are too many choices. Choices of the first factors are kept while the largest
+    values of all terms that agree with them add up to more than the target."""
     count, tables = corner_tables(terms)
     target = float(target / (rows * rows))
     # levels[j]: the largest value for every choice of a term's first j factors.
