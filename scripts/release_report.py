@@ -6,6 +6,7 @@ from release_schema import Unsupported
 
 CLOSE = 1e-9  # the agreement of recomputed doubles
 CHECKED, FAILED, UNCHECKED = "checked", "failed", "could not be checked"
+
 class Difference(Exception):
     """What was expected and what was found, and in which file."""
 
@@ -33,6 +34,8 @@ class Report:
             self.add(item, FAILED, expected=expected, found=found, file=file)
         except Unsupported as unsupported:
             self.add(item, UNCHECKED, why=str(unsupported))
+        except MemoryError:
+            self.add(item, UNCHECKED, why="there is not enough memory")
         except Exception as error:  # a damaged file can raise any error
             kind = type(error).__name__
             self.add(item, FAILED, expected="files as a release writes them",
