@@ -1,5 +1,5 @@
 """Checks of a release of unbiased answers; those of costs and tables are for every release."""
-import csv, math, re
+import csv, functools, math, re
 from fractions import Fraction
 import numpy as np
 import release_privacy as privacy
@@ -82,6 +82,7 @@ def table(file, columns):
             "another number", file)
     return rows[1:]
 
+PRINTED = re.compile(r"-?\d+\.\d{6,}").fullmatch
 QUERY = ["attributes", "family", "query", "cells"]
 
 def queries_of_table(folder, groups, rows, file):
@@ -93,11 +94,12 @@ def queries_of_table(folder, groups, rows, file):
         title = folder.schema.title(group.positions)
         for cells in release_schema.cells_in_words(group):
             row = rows[start]
-            require(row[:2] + row[3:4] == [title, group.family, cells],
-                    f"line {start + 2}: {title}, {group.family}, {cells}", row[:4], file)
+            if row[0] != title or row[1] != group.family or row[3] != cells:
+                differ(f"line {start + 2}: {title}, {group.family}, {cells}", row[:4], file)
             for texts in named_by(folder.schema, group, cells):
-                require(any(text in row[2] for text in texts),
-                        f"line {start + 2}: a query that names {' or '.join(texts)}", row[2], file)
+                if not any(text in row[2] for text in texts):
+                    differ(f"line {start + 2}: a query that names {' or '.join(texts)}", row[2],
+                           file)
             start += 1
     require(folder.statement["queries"] == str(count), f"{count} queries",
             folder.statement["queries"], folder.file)
@@ -109,23 +111,24 @@ def named_by(schema, group, cells):
         names = [schema.names[p] for p in group.positions]
         return [[name] for name in names * (group.family in ("affine", "abs"))
                 + [cells.split()[-1]]]
-    texts = []
     nested = group.family == "nested" or group.family.startswith("level(")
-    for p, part in zip(group.positions, cells.split("; ")):
-        attribute, ends = schema.attributes[p], re.fullmatch(r"(\d+)-(\d+)", part)
-        if nested and attribute.levels:
-            texts.append(attribute.nodes().get(part, []) + [attribute.name])
-            continue
-        texts.append([attribute.name])
-        if ends:
-            texts += [[text] for text in attribute.names(int(ends[1]), int(ends[2]))]
-    return texts
+    return [texts for p, part in zip(group.positions, cells.split("; "))
+            for texts in named_on(schema.attributes[p], part, nested)]
+
+@functools.lru_cache(maxsize=None)
+def named_on(attribute, part, nested):
+    """Returns the texts for the cells of one attribute."""
+    if nested and attribute.levels:
+        return [attribute.nodes().get(part, []) + [attribute.name]]
+    ends = re.fullmatch(r"(\d+)-(\d+)", part)
+    names = attribute.names(int(ends[1]), int(ends[2])) if ends else []
+    return [[attribute.name]] + [[text] for text in names]
 
 def printed(texts, values, what, file, sides=None):
     """Checks numbers as they are printed; `sides` says which way intervals are rounded."""
     for k, text in enumerate(texts):
-        require(re.fullmatch(r"-?\d+\.\d{6,}", text), f"line {k + 2}: {what} with six decimals or "
-                "more", text, file)
+        if not PRINTED(text):
+            differ(f"line {k + 2}: {what} with six decimals or more", text, file)
     found = np.array([float(text) for text in texts])
     unit = np.array([10.0**-len(text.partition(".")[2]) for text in texts])
     slack = CLOSE * np.maximum(1.0, abs(values))
