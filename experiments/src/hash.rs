@@ -1,9 +1,5 @@
 //! Hashes of files and their contents.
 
-use std::fs::File;
-use std::io;
-use std::path::Path;
-
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -19,16 +15,6 @@ pub fn first_bytes<const N: usize>(bytes: &[u8]) -> [u8; N] {
     let mut first = [0; N];
     first.iter_mut().zip(Sha256::digest(bytes)).for_each(|(target, byte)| *target = byte);
     first
-}
-
-/// Returns the SHA-256 of a file in hex, in constant memory.
-///
-/// # Errors
-/// Returns the error of the file system.
-pub fn sha256_of_file(file: &Path) -> io::Result<String> {
-    let mut hash = Sha256::new();
-    io::copy(&mut File::open(file)?, &mut hash)?;
-    Ok(format!("{:x}", hash.finalize()))
 }
 
 /// Returns the SHA-256 of a list of texts, each preceded by its length.

@@ -1,12 +1,23 @@
-//! SHA-256 hashes of written files.
+//! SHA-256 hashes of files.
 
 use std::io::{Result, Write};
+use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
 /// Returns the SHA-256 in hexadecimal digits.
 pub fn sha256(bytes: &[u8]) -> String {
     hexadecimal(&Sha256::digest(bytes))
+}
+
+/// Returns the SHA-256 of a file. O(1) memory.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn sha256_of_file(path: &Path) -> Result<String> {
+    let mut hash = Hashed::new(std::io::sink());
+    std::io::copy(&mut std::fs::File::open(path)?, &mut hash)?;
+    Ok(hash.finish().1)
 }
 
 fn hexadecimal(digest: &[u8]) -> String {

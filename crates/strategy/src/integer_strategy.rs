@@ -78,33 +78,35 @@ impl IntegerStrategy {
     /// extremes. The joint sensitivity of several strategies is less than their sum: see
     /// [`JointSensitivity`](super::JointSensitivity).
     pub fn squared_sensitivity(&self, neighbours: Neighbours) -> SquaredSensitivity {
-        let squares = || self.factors.iter().map(|factor| factor.squared_sensitivity());
         match neighbours {
             Neighbours::AddOrRemoveOneRecord => SquaredSensitivity {
-                value: squares().fold(BigUint::from(1u32), |product, square| product * square),
+                value: self.factors.iter().map(|factor| factor.squared_sensitivity()).product(),
                 exact: true,
             },
             Neighbours::ReplaceOneRecord => {
-                let pairs: Vec<_> =
-                    self.factors.iter().map(|factor| factor.column_pairs()).collect();
+                // A factor over no attributes multiplies all columns alike.
+                let (scalars, factors): (Vec<_>, Vec<_>) =
+                    self.factors.iter().partition(|factor| factor.is_scalar());
+                let square = |factor: &Arc<IntegerFactor>| factor.squared_sensitivity();
+                let scale: BigUint = scalars.into_iter().map(square).product();
+                let pairs: Vec<_> = factors.iter().map(|factor| factor.column_pairs()).collect();
                 if let [only] = pairs.as_slice()
                     && let Some(distance) = &only.max_squared_distance
                 {
-                    return SquaredSensitivity { value: distance.clone(), exact: true };
+                    return SquaredSensitivity { value: distance * scale, exact: true };
                 }
+                let squares = || factors.iter().map(|factor| BigInt::from(square(factor)));
                 // The smallest product of numbers from intervals is at a corner of their box.
                 let (mut low, mut high) = (BigInt::from(1), BigInt::from(1));
-                for (pair, square) in pairs.iter().zip(squares()) {
-                    let (min, max) = (&pair.min_product, BigInt::from(square));
+                for (pair, max) in pairs.iter().zip(squares()) {
+                    let min = &pair.min_product;
                     let corners = [&low * min, &low * &max, &high * min, &high * &max];
                     low = corners.iter().min().cloned().unwrap_or_default();
                     high = corners.iter().max().cloned().unwrap_or_default();
                 }
-                let square = squares()
-                    .fold(BigInt::from(1), |product, square| product * BigInt::from(square));
-                let value = (square - low) * 2u32;
+                let value = (squares().product::<BigInt>() - low) * 2u32;
                 let exact = pairs.iter().all(|pair| pair.equal_norms);
-                SquaredSensitivity { value: value.magnitude().clone(), exact }
+                SquaredSensitivity { value: value.magnitude() * scale, exact }
             }
             Neighbours::ReplaceAddOrRemoveOneRecord => {
                 let [added, replaced] =
@@ -190,9 +192,22 @@ mod tests {
             )
             .unwrap(),
         );
-        for chosen in [vec![0], vec![1], vec![0, 1], vec![1, 2], vec![1, 0, 2], vec![3], vec![3, 1]]
-        {
-            let of = |k: usize| if k == 3 { joint.clone() } else { all[k].clone() };
+        let scalar = Arc::new(IntegerFactor::scalar(3).unwrap());
+        let all = [all, vec![joint, scalar]].concat();
+        for chosen in [
+            vec![0],
+            vec![1],
+            vec![0, 1],
+            vec![1, 2],
+            vec![1, 0, 2],
+            vec![3],
+            vec![3, 1],
+            vec![4, 0],
+            vec![4, 3],
+            vec![4, 0, 1],
+            vec![4, 1, 2],
+        ] {
+            let of = |k: usize| all[k].clone();
             let strategy = IntegerStrategy::new(chosen.iter().map(|&k| of(k)).collect()).unwrap();
             let matrix = dense(&strategy);
             let cells = matrix.ncols();
@@ -221,7 +236,8 @@ mod tests {
                 if sensitivity.exact { value == replace } else { value >= replace },
                 "{chosen:?}: {sensitivity:?}, {replace}"
             );
-            assert_eq!(sensitivity.exact, chosen.len() == 1 || chosen == [1, 2], "{chosen:?}");
+            let factors: Vec<usize> = chosen.iter().copied().filter(|&k| k != 4).collect();
+            assert_eq!(sensitivity.exact, factors.len() == 1 || factors == [1, 2], "{chosen:?}");
         }
         let total = IntegerStrategy::new(Vec::new()).unwrap();
         assert_eq!(total.answers(&[7]).unwrap(), [7]);

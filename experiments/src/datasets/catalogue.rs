@@ -15,9 +15,9 @@ use super::manifest::{Dataset, Manifest};
 use super::stand_in;
 use super::tables::{self, File, Read};
 use crate::error::{Error, FileRole, Result};
-use crate::hash::sha256_of_file;
 use crate::layout;
 use crate::remembered::locked;
+use matmech::hash::sha256_of_file;
 
 /// The value of the key column `data` for results on the real table.
 pub const REAL: &str = "real";

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::manifest::Dataset;
 use crate::error::{Error, FileRole, Result};
-use crate::hash::sha256_of_file;
 use crate::layout;
+use matmech::hash::sha256_of_file;
 
 /// The environment variable with the user's folder of data sets.
 pub const DATA_VARIABLE: &str = "MATMECH_DATA";

@@ -5,11 +5,15 @@ use std::path::{Path, PathBuf};
 use super::outputs::Outputs;
 use matmech::durable;
 use matmech::error::{Error, Result};
+use matmech::hash::sha256_of_file;
 use matmech::release::records::RecordCount;
 
 /// The remedy after the budget is spent.
 const REMEDY: &str = "free disk space; if the measurements are complete, `matmech answer` writes \
                       the answers again at no cost";
+
+/// The checksums, in the format of `sha256sum -c`.
+const SUMS: &str = "SHA256SUMS";
 
 /// A folder that has a temporary name until it is complete and synced to disk.
 pub(crate) struct Folder {
@@ -96,8 +100,12 @@ impl Folder {
         }
     }
 
-    /// Syncs the folder to disk and renames it to its final name.
+    /// Writes the checksums, syncs the folder to disk and renames it to its final name.
     pub(crate) fn finish(&self) -> Result<()> {
+        let path = self.file(SUMS);
+        checksums(&self.partial)
+            .and_then(|sums| durable::write(&path, &sums))
+            .map_err(|e| Error::io(&path, "writing", e, REMEDY))?;
         durable::sync_folder(&self.partial)
             .map_err(|e| Error::io(&self.partial, "writing", e, REMEDY))?;
         std::fs::rename(&self.partial, &self.out).map_err(|e| {
@@ -107,4 +115,27 @@ impl Folder {
         durable::sync_parent(&self.out)
             .map_err(|e| Error::io(&self.out, "syncing the name of the folder", e, REMEDY))
     }
+}
+
+/// Returns the SHA-256 of every file of a folder, and of the checksums within its folders, in the
+/// order of their names.
+fn checksums(folder: &Path) -> std::io::Result<String> {
+    let mut sums = String::new();
+    let mut pending = vec![String::new()];
+    while let Some(within) = pending.pop() {
+        let entries =
+            std::fs::read_dir(folder.join(&within))?.collect::<std::io::Result<Vec<_>>>()?;
+        let mut names: Vec<String> =
+            entries.iter().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort_unstable();
+        for name in names {
+            let path = format!("{within}{name}");
+            if folder.join(&path).is_dir() {
+                pending.push(format!("{path}/"));
+            } else if within.is_empty() || name == SUMS {
+                sums += &format!("{}  {path}\n", sha256_of_file(&folder.join(&path))?);
+            }
+        }
+    }
+    Ok(sums)
 }

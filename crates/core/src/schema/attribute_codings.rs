@@ -141,6 +141,11 @@ impl Schema {
                 let remedy = "remove one of the two";
                 return Err(Error::bad_input(what, "a count given once", "it twice", remedy));
             }
+            if self.impossible.iter().any(|impossible| cells.is_within(impossible)) {
+                let expected = "a count of records that [[impossible]] allows";
+                let found = "records that cannot occur: their number is 0";
+                return Err(Error::bad_input(what, expected, found, "remove one of the two"));
+            }
             self.public_counts.push(cells);
         }
         Ok(self)

@@ -36,6 +36,19 @@ impl CellBox {
             .all(|(position, chosen)| chosen.get(value(position)).copied().unwrap_or_default())
     }
 
+    /// Returns whether all records of the box are in another.
+    pub(super) fn is_within(&self, other: &CellBox) -> bool {
+        other.attributes.positions().zip(&other.chosen).all(|(position, allowed)| {
+            let mut here = self.attributes.positions().zip(&self.chosen);
+            match here.find(|(known, _)| *known == position) {
+                Some((_, chosen)) => {
+                    chosen.iter().zip(allowed).all(|(here, there)| !here || *there)
+                }
+                None => !allowed.contains(&false),
+            }
+        })
+    }
+
     /// Returns which cells of a marginal are in the box.
     ///
     /// The attributes of the marginal must contain those of the box; `sizes` are those of the
@@ -220,9 +233,22 @@ mod tests {
             ("[[public]]\nwhere = { age = 101 }", "0 to 100"),
             ("[[public]]\nwher = { age = 10 }", "wher"),
             ("[[public]]\n[[public]]", "twice"),
+            ("[[impossible]]\nwhere = { age = 10 }\n[[public]]\nwhere = { age = 5 }", "cannot"),
+            (
+                "[[public]]\nwhere = { age = 10, sex = \"f\" }\n\
+                 [[impossible]]\nwhere = { age = { from = 0, to = 25 }, sex = [\"f\", \"m\"] }",
+                "cannot",
+            ),
         ] {
             let message = schema(more).unwrap_err().to_string();
             assert!(message.contains(part), "{more}: {message}");
+        }
+        for more in [
+            "[[impossible]]\nwhere = { age = 10 }\n[[public]]\nwhere = { age = 50 }",
+            "[[impossible]]\nwhere = { age = 10 }\n[[public]]\nwhere = { sex = \"f\" }",
+            "[[impossible]]\nwhere = { age = 10, sex = \"f\" }\n[[public]]\nwhere = { age = 10 }",
+        ] {
+            schema(more).unwrap();
         }
     }
 }

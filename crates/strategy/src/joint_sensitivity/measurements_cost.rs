@@ -34,6 +34,26 @@ impl JointCost {
     }
 }
 
+/// Numbers of factors; equal factors have the same number.
+#[derive(Default)]
+struct DistinctFactors<'a> {
+    known: BTreeMap<*const IntegerFactor, usize>,
+    list: Vec<&'a IntegerFactor>,
+}
+
+impl<'a> DistinctFactors<'a> {
+    /// Returns the number of a factor. O(cells) for every distinct factor if it is another object.
+    fn id(&mut self, factor: &'a Arc<IntegerFactor>) -> usize {
+        *self.known.entry(Arc::as_ptr(factor)).or_insert_with(|| {
+            let equal = self.list.iter().position(|known| **known == **factor);
+            equal.unwrap_or_else(|| {
+                self.list.push(factor);
+                self.list.len() - 1
+            })
+        })
+    }
+}
+
 /// The part of the cost of several measurements that does not depend on their noise.
 #[derive(Debug)]
 pub struct JointSensitivity<'a> {
@@ -54,8 +74,9 @@ impl<'a> JointSensitivity<'a> {
         unit: PrivacyUnit,
     ) -> Self {
         let replaces = unit.neighbours != Neighbours::AddOrRemoveOneRecord;
-        let mut known: BTreeMap<(Vec<usize>, *const IntegerFactor), usize> = BTreeMap::new();
-        let mut pairs_of: BTreeMap<*const IntegerFactor, ColumnPairs> = BTreeMap::new();
+        let mut known: BTreeMap<(Vec<usize>, usize), usize> = BTreeMap::new();
+        let mut distinct = DistinctFactors::default();
+        let mut pairs_of: BTreeMap<usize, ColumnPairs> = BTreeMap::new();
         let (mut units, mut terms) = (Vec::new(), Vec::new());
         for (attributes, strategy) in strategies {
             let mut positions = attributes.positions();
@@ -68,26 +89,24 @@ impl<'a> JointSensitivity<'a> {
                 }
                 let factor_positions: Vec<usize> =
                     positions.by_ref().take(factor.shape().len()).collect();
-                unit_indices.push(
-                    *known.entry((factor_positions.clone(), Arc::as_ptr(factor))).or_insert_with(
-                        || {
-                            let cached = pairs_of.entry(Arc::as_ptr(factor));
-                            let pairs = replaces
-                                .then(|| cached.or_insert_with(|| factor.column_pairs()).clone());
-                            let squares = factor.squared_columns();
-                            let largest = squares.iter().max().cloned().unwrap_or_default();
-                            let at_largest =
-                                squares.iter().map(|square| *square == largest).collect();
-                            units.push(Unit {
-                                positions: factor_positions,
-                                largest,
-                                at_largest,
-                                pairs,
-                            });
-                            units.len() - 1
-                        },
-                    ),
-                );
+                let id = distinct.id(factor);
+                unit_indices.push(*known.entry((factor_positions.clone(), id)).or_insert_with(
+                    || {
+                        let cached = pairs_of.entry(id);
+                        let pairs = replaces
+                            .then(|| cached.or_insert_with(|| factor.column_pairs()).clone());
+                        let squares = factor.squared_columns();
+                        let largest = squares.iter().max().cloned().unwrap_or_default();
+                        let at_largest = squares.iter().map(|square| *square == largest).collect();
+                        units.push(Unit {
+                            positions: factor_positions,
+                            largest,
+                            at_largest,
+                            pairs,
+                        });
+                        units.len() - 1
+                    },
+                ));
             }
             unit_indices.sort_unstable();
             terms.push(Term { attributes, strategy, units: unit_indices, scale });

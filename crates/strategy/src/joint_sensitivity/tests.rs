@@ -228,6 +228,27 @@ fn a_cost_that_is_not_attained_is_an_upper_bound() {
     assert!(found.rho <= ExactRho::of_discrete_gaussian(&alone.value, deviation, 1).unwrap());
 }
 
+/// Factors that are equal but stored apart cost what a shared factor costs.
+#[test]
+fn equal_factors_share_their_columns() {
+    let rows = Array2::from_shape_fn((39, 40), |(i, j)| ((i * j) % 7) as i64);
+    let factor = || {
+        let weights = vec![vec![1; 40]];
+        Arc::new(IntegerFactor::centring(&[40], weights, &rows).unwrap())
+    };
+    let unit = PrivacyUnit { neighbours: Neighbours::ReplaceOneRecord, rows: 1 };
+    let deviations = [5, 9, 7].map(|sigma| RationalDeviation::new(sigma, 1).unwrap());
+    let sets = [AttributeSet::single(0), AttributeSet::single(1), AttributeSet::first(2)];
+    let cost = |factors: [Vec<Arc<IntegerFactor>>; 3]| {
+        let strategies = factors.map(|factors| IntegerStrategy::new(factors).unwrap());
+        JointSensitivity::of(sets.into_iter().zip(&strategies), unit).cost(&deviations).unwrap()
+    };
+    let shared = factor();
+    let expected = cost([vec![shared.clone()], vec![shared.clone()], vec![shared.clone(), shared]]);
+    let apart = cost([vec![factor()], vec![factor()], vec![factor(), factor()]]);
+    assert_eq!(apart, expected);
+}
+
 /// The bound for products whose columns have different norms, by the terms |f|² and |f ⊗ g|²: f has
 /// two columns u and v of squared norm D with u·v = D/4, and shorter ones, g has columns ±1. The
 /// pair (u, +), (v, −) costs more than every corner if the term |f|² is limited to its largest

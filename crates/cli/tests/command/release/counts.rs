@@ -45,6 +45,16 @@ fn neighbouring_counts_are_released() {
             report.as_object_mut().unwrap().remove(measured);
         }
         assert!(read(here, &format!("{out}/statement.md")).contains("An engine counted"));
+        let sums = read(here, &format!("{out}/SHA256SUMS"));
+        let named: Vec<(&str, &str)> =
+            sums.lines().map(|line| line.split_once("  ").unwrap()).collect();
+        for (sum, name) in &named {
+            let bytes = std::fs::read(here.join(out).join(name)).unwrap();
+            assert_eq!(matmech::hash::sha256(&bytes), *sum, "{name}");
+        }
+        let names: Vec<&str> = named.into_iter().map(|(_, name)| name).collect();
+        let written = ["answers.csv", "report.html", "statement.json", "statement.md"];
+        assert_eq!(names, [&written[..], &["measurements/SHA256SUMS"]].concat());
         (report, read(here, &format!("{out}/answers.csv")).lines().count())
     });
     assert_eq!(printed[0], printed[1]);
