@@ -9,6 +9,9 @@
 //! width 1; for the total, a width without bound), and q the estimate without τ. The noise of a
 //! centred cell has variance p_τ/λ. Cells with q < ½ are not counted.
 //!
+//! With levels, τ ⊆ γ are all sets that γ determines: the error of a product of a coarser level is
+//! part of that of a finer one.
+//!
 //! The problem is convex. With η_γ the present value of the root, `√x ≤ x/(2η) + η/2` bounds it
 //! above by a sum over τ, which is minimised for a price: `−E_τ E_τ' Σ_{γ⊇τ} 1/η_γ = price · p_τ/2`
 //! for every raised τ. Each of a few steps decreases the objective. *Cost*: O(bins) per residual
@@ -19,6 +22,7 @@ use std::f64::consts::PI;
 
 use crate::domain::AttributeSet;
 use crate::estimation::soft_ipf::{BINS, Histogram, SetEvidence, width};
+use crate::schema::LevelSchema;
 
 /// Cells below this number of records are not counted.
 const MIN_CELL: f64 = 0.45;
@@ -155,13 +159,15 @@ impl StagePlan {
     /// Plans a stage of the given budget.
     pub(super) fn new(
         mut residuals: Vec<Measurable>,
+        domain: &LevelSchema,
         workload: &[AttributeSet],
         budget: f64,
     ) -> Self {
         let indices: HashMap<AttributeSet, usize> =
             residuals.iter().enumerate().map(|(index, residual)| (residual.set, index)).collect();
         let parts: Vec<Vec<usize>> = (workload.iter())
-            .map(|gamma| gamma.subsets().filter_map(|tau| indices.get(&tau).copied()).collect())
+            .map(|gamma| domain.determined_by(*gamma))
+            .map(|sets| sets.iter().filter_map(|tau| indices.get(tau).copied()).collect())
             .collect();
         let mut precisions: Vec<f64> = residuals.iter().map(|r| r.present).collect();
         for _ in 0..BOUNDS {
