@@ -8,7 +8,7 @@ use rand::{Rng, RngExt};
 use super::column::Column;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
-use crate::schema::Schema;
+use crate::schema::{LevelSchema, Schema};
 
 /// Records per block: the cell numbers of a block stay in the first-level cache.
 const BLOCK: usize = 2048;
@@ -120,6 +120,21 @@ impl Records {
             })
             .collect();
         Self::new(schema, columns)
+    }
+
+    /// Returns the records with the levels of their attributes.
+    ///
+    /// # Errors
+    /// Records of other attributes than the original ones of `domain`.
+    pub fn with_levels(&self, domain: &LevelSchema) -> Result<Self> {
+        let mut columns = self.columns.clone();
+        for position in self.sizes.len()..domain.schema().attributes().len() {
+            let of = domain.attribute_of(position);
+            let nodes = domain.values_of(of, position);
+            let node = |leaf: u32| nodes.get(leaf as usize).copied().unwrap_or(u32::MAX);
+            columns.push(self.column(of).map(|leaves| Column::from_iter(leaves.map(node))));
+        }
+        Self::of_some_attributes(domain.schema(), columns, self.count)
     }
 
     /// Returns the cell numbers of one attribute, record by record.

@@ -58,7 +58,7 @@ pub use planned::PlannedResiduals;
 pub use planned_queries::{QuerySmasherMechanism, run_plan};
 pub use registry::{by_name, listing, mechanisms, with_flags};
 pub use staged::Staged;
-pub(crate) use staged::{Answers, StageAnswers, StagedEstimates, Stages, sets_of};
+pub(crate) use staged::{Answers, LevelQueries, StageAnswers, StagedEstimates, Stages, sets_of};
 
 #[cfg(test)]
 mod tests;

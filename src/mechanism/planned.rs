@@ -113,7 +113,7 @@ impl Mechanism for PlannedResiduals {
             Ok(())
         })?;
         let used = marginals.iter().fold(AttributeSet::EMPTY, |all, gamma| all.union(*gamma));
-        let (estimates, _) = LearnedFit::default().fit(residuals, used, &[])?;
+        let (estimates, _) = LearnedFit::default().fit(residuals, used, &[], &[])?;
         for (index, &gamma) in marginals.iter().enumerate() {
             answers(index, &estimates.marginal(gamma)?)?;
         }

@@ -89,7 +89,7 @@ pub fn write(
         .groups()
         .iter()
         .fold(AttributeSet::EMPTY, |all, group| all.union(group.attributes()));
-    let (fitted, _) = LearnedFit::default().fit(residuals, used, &[])?;
+    let (fitted, _) = LearnedFit::default().fit(residuals, used, &[], &[])?;
     let total = fitted.total().round().max(0.0);
     let whole = workload.groups().iter().map(QueryGroup::attributes).find(|set| *set == used);
     let consistency =

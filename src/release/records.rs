@@ -7,15 +7,13 @@ use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::data::Records;
-use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::estimation::graphical_model::check_attributes;
 use crate::estimation::soft_ipf::SoftIpf;
 use crate::release::document::{Line, code, strong, text};
-use crate::release::staged::BoundSummary;
+use crate::release::staged::{BoundSummary, StagedPlan};
 use crate::release::statement::at_most;
 use crate::schema::Schema;
-use crate::workload::{GroupedWorkload, QueryGroup};
 
 /// The public seed of synthetic records.
 const SEED: u64 = 1;
@@ -178,14 +176,12 @@ impl SyntheticRecords {
     }
 }
 
-/// Refuses a workload whose model cannot give records; for checks before the reservation.
+/// Refuses a plan whose model cannot give records; for checks before the reservation.
 ///
 /// # Errors
-/// An attribute of the schema that no query uses.
-pub fn check(workload: &GroupedWorkload) -> Result<()> {
-    let sets = workload.groups().iter().map(QueryGroup::attributes);
-    let used = sets.fold(AttributeSet::EMPTY, AttributeSet::union);
-    check_attributes(workload.schema(), used)
+/// An attribute of the schema that no query uses, or that is only asked by level.
+pub fn check(plan: &StagedPlan) -> Result<()> {
+    check_attributes(plan.schema(), plan.estimated())
 }
 
 /// Refuses records of a release without a model.

@@ -52,7 +52,8 @@ impl CalibratedTree {
         Records::new(schema, columns.into_iter().map(Column::from_iter).collect())
     }
 
-    /// Draws the columns of `count` records, one per attribute.
+    /// Draws the columns of `count` records, one per attribute of the schema. The model may have
+    /// further attributes after these, such as levels.
     ///
     /// # Errors
     /// As [`CalibratedTree::sample`].
@@ -63,7 +64,7 @@ impl CalibratedTree {
         draws: Draws,
         rng: &mut dyn Rng,
     ) -> Result<Vec<Vec<u32>>> {
-        if schema.sizes() != self.sizes {
+        if !self.sizes.starts_with(&schema.sizes()) {
             return Err(Error::bad_input(
                 "synthetic records",
                 format!("attributes of sizes {:?}", self.sizes),
@@ -78,6 +79,7 @@ impl CalibratedTree {
                 self.tree.parent(clique).map_or(AttributeSet::EMPTY, |(_, separator)| separator);
             self.draw(clique, (given, set.without(given)), draws, &mut columns, rng)?;
         }
+        columns.truncate(schema.attributes().len());
         Ok(columns)
     }
 

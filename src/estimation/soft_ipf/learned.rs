@@ -25,6 +25,7 @@ use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::estimation::graphical_model::{JunctionTree, cells_of_mb};
 use crate::estimation::{MarginalEstimates, ResidualEstimates};
+use crate::schema::Refinement;
 
 /// Number of sweeps over the independent attributes.
 const SINGLE_SWEEPS: usize = 9;
@@ -95,7 +96,8 @@ impl SetEvidence {
 impl LearnedFit {
     /// Fits given residuals, and returns the evidence of every measured set.
     ///
-    /// Sets of unmeasured subsets are not used, since their cells are unknown. `previous` is the
+    /// Sets of unmeasured subsets are not used, since their cells are unknown. `refinements` are the
+    /// attributes that are functions of others; no measured set has both of a pair. `previous` is the
     /// evidence of an earlier fit, or empty: it is kept for sets of three or more attributes that
     /// have not been measured since and have at most half the evidence of a candidate.
     ///
@@ -105,6 +107,7 @@ impl LearnedFit {
         &self,
         residuals: ResidualEstimates,
         attributes: AttributeSet,
+        refinements: &[Refinement],
         previous: &[SetEvidence],
     ) -> Result<(SoftIpf, Vec<SetEvidence>)> {
         let mut sets: Vec<AttributeSet> = (residuals.measured_sets())
@@ -115,6 +118,7 @@ impl LearnedFit {
         let single = Width::Fixed(self.single);
         let widths = Widths { single, pair: single, larger: single };
         let mut fit = SoftIpf::new(residuals, attributes, self.cells, widths)?;
+        fit.model.refine(refinements)?;
         fit.model.damp();
         fit.model.follow(&fit.residuals)?;
         fit.sweep(SINGLE_SWEEPS);

@@ -6,6 +6,7 @@ use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::estimation::ResidualEstimates;
 use crate::estimation::graphical_model::{CalibratedTree, JunctionTree, Projection};
+use crate::schema::Refinement;
 
 /// Minimum cell of a factor.
 const MIN_FACTOR: f64 = 1e-9;
@@ -139,6 +140,34 @@ impl SoftModel {
             self.factors.insert(index, factor);
         }
         if rebuild { self.rebuild() } else { Ok(()) }
+    }
+
+    /// Makes attributes functions of others, by factors of 1 and 0 that no sweep changes.
+    ///
+    /// Combinations that cannot occur have probability 0 in every clique. *Memory*: the product of
+    /// the two sizes.
+    ///
+    /// # Errors
+    /// Attributes that the model lacks.
+    pub(super) fn refine(&mut self, refinements: &[Refinement]) -> Result<()> {
+        let sizes = self.tree.sizes().to_vec();
+        for Refinement { finer, coarser, coarser_of } in refinements {
+            let set = AttributeSet::from_positions(&[*finer, *coarser])?;
+            self.add(&[set])?;
+            let Some(factor) = self.factors.iter_mut().find(|factor| factor.set == set) else {
+                continue;
+            };
+            factor.values.fill(0.0);
+            for (fine, &coarse) in coarser_of.iter().enumerate() {
+                let (fine, coarse) = (fine, coarse as usize);
+                let cell = match finer < coarser {
+                    true => fine * sizes[*coarser] + coarse,
+                    false => coarse * sizes[*finer] + fine,
+                };
+                factor.values[cell] = 1.0;
+            }
+        }
+        if refinements.is_empty() { Ok(()) } else { self.rebuild() }
     }
 
     fn rebuild(&mut self) -> Result<()> {

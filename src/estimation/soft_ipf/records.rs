@@ -26,7 +26,9 @@ impl SoftIpf {
     /// the tree that have at most `count` cells, so measurements outside the tree count too. The
     /// smallest marginals are used, up to 2²³ cells in total.
     ///
-    /// No record has values that the schema declares impossible together.
+    /// No record has values that the schema declares impossible together. Levels that the model has
+    /// after the attributes of the schema are functions of these; marginals on levels outside the
+    /// tree do not enter the records.
     ///
     /// The records depend only on the model, `count` and `rng`. *Time*: O(cells of the model +
     /// count · (cliques · log cells + attributes · Σ sizes)). *Memory*: 16 bytes per cell of a
@@ -37,11 +39,11 @@ impl SoftIpf {
     /// impossible combinations that leave some record without an allowed value.
     pub fn records(&self, schema: &Schema, count: usize, rng: &mut dyn Rng) -> Result<Records> {
         let columns = self.tree().columns(schema, count, Draws::Systematic, rng)?;
-        let sizes = self.residuals.sizes();
-        let mut fit = RecordFit::new(sizes, columns);
+        let sizes = schema.sizes();
+        let mut fit = RecordFit::new(&sizes, columns);
         let mut cells = 0;
-        for set in self.sets_for_records(count) {
-            cells += set.select(sizes).iter().product::<usize>();
+        for set in self.sets_for_records(AttributeSet::first(sizes.len()), count) {
+            cells += set.select(&sizes).iter().product::<usize>();
             if cells > MAX_CELLS {
                 break;
             }
@@ -57,14 +59,16 @@ impl SoftIpf {
         Records::new(schema, fit.into_columns().into_iter().map(Column::from_iter).collect())
     }
 
-    /// Returns the sets whose marginals the records are moved to, those of fewest cells first.
-    fn sets_for_records(&self, count: usize) -> Vec<AttributeSet> {
+    /// Returns the sets of the given attributes whose marginals the records are moved to, those of
+    /// fewest cells first.
+    fn sets_for_records(&self, among: AttributeSet, count: usize) -> Vec<AttributeSet> {
         let sizes = self.residuals.sizes();
         let cells = |set: AttributeSet| {
             set.select(sizes).iter().fold(1usize, |cells, n| cells.saturating_mul(*n))
         };
-        let attributes = self.tree().attributes();
-        let larger = self.outside.iter().copied().filter(|set| set.len() > 2);
+        let attributes = self.tree().attributes().intersection(among);
+        let larger = self.outside.iter().copied();
+        let larger = larger.filter(|set| set.len() > 2 && set.is_subset(among));
         let mut sets: Vec<AttributeSet> =
             attributes.of_size(2).chain(larger.filter(|set| cells(*set) <= count)).collect();
         if attributes.len() == 1 {

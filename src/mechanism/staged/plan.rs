@@ -9,6 +9,10 @@
 //! width 1; for the total, a width without bound), and q the estimate without τ. The noise of a
 //! centred cell has variance p_τ/λ. Cells with q < ½ are not counted.
 //!
+//! With levels, the plan takes all sets that γ determines as τ ⊆ γ: the error of a product of a
+//! coarser level is part of that of a finer one. Since products of several levels share errors, the
+//! predicted error has the subsets of γ only.
+//!
 //! The problem is convex. With η_γ the present value of the root, `√x ≤ x/(2η) + η/2` bounds it
 //! above by a sum over τ, which is minimised for a price: `−E_τ E_τ' Σ_{γ⊇τ} 1/η_γ = price · p_τ/2`
 //! for every raised τ. Each of a few steps decreases the objective. *Cost*: O(bins) per residual
@@ -19,6 +23,7 @@ use std::f64::consts::PI;
 
 use crate::domain::AttributeSet;
 use crate::estimation::soft_ipf::{BINS, Histogram, SetEvidence, width};
+use crate::schema::LevelSchema;
 
 /// Cells below this number of records are not counted.
 const MIN_CELL: f64 = 0.45;
@@ -155,14 +160,17 @@ impl StagePlan {
     /// Plans a stage of the given budget.
     pub(super) fn new(
         mut residuals: Vec<Measurable>,
+        domain: &LevelSchema,
         workload: &[AttributeSet],
         budget: f64,
     ) -> Self {
         let indices: HashMap<AttributeSet, usize> =
             residuals.iter().enumerate().map(|(index, residual)| (residual.set, index)).collect();
-        let parts: Vec<Vec<usize>> = (workload.iter())
-            .map(|gamma| gamma.subsets().filter_map(|tau| indices.get(&tau).copied()).collect())
-            .collect();
+        let among = |sets: &[AttributeSet]| -> Vec<usize> {
+            sets.iter().filter_map(|tau| indices.get(tau).copied()).collect()
+        };
+        let parts: Vec<Vec<usize>> =
+            workload.iter().map(|gamma| among(&domain.determined_by(*gamma))).collect();
         let mut precisions: Vec<f64> = residuals.iter().map(|r| r.present).collect();
         for _ in 0..BOUNDS {
             let roots = roots(&residuals, &parts, &precisions);
@@ -182,7 +190,9 @@ impl StagePlan {
         }
         let spent = cost(&residuals, &precisions);
         let scale = if spent > 0.0 { budget / spent } else { 0.0 };
-        let roots = roots(&residuals, &parts, &precisions);
+        let subsets = |gamma: &AttributeSet| among(&gamma.subsets().collect::<Vec<_>>());
+        let subsets: Vec<Vec<usize>> = workload.iter().map(subsets).collect();
+        let roots = roots(&residuals, &subsets, &precisions);
         let mean_l1 = roots.iter().sum::<f64>() / roots.len().max(1) as f64;
         let measurements = (residuals.iter().zip(&precisions))
             .filter(|(residual, precision)| **precision > residual.present)

@@ -1,5 +1,6 @@
 //! The mechanism: its options, and its run.
 
+use super::level_queries::LevelQueries;
 use super::scouts::Shares;
 use super::settings::{MAX_STAGES, Staged};
 use super::stages::{StagedEstimates, Stages};
@@ -11,7 +12,8 @@ use crate::estimation::{FittedModel, MarginalEstimates};
 use crate::mechanism::aim_pgm::max_mb;
 use crate::mechanism::{Mechanism, RunReport};
 use crate::privacy::NoiseStream;
-use crate::workload::{GroupedWorkload, QueryGroup};
+use crate::schema::LevelSchema;
+use crate::workload::GroupedWorkload;
 
 impl Mechanism for Staged {
     fn name(&self) -> &str {
@@ -80,7 +82,7 @@ impl Mechanism for Staged {
     }
 
     fn accepts(&self, workload: &GroupedWorkload) -> Result<()> {
-        sets_of(workload).map(drop)
+        sets_of(workload, &LevelSchema::without_levels(workload.schema())).map(drop)
     }
 
     fn run(
@@ -89,9 +91,14 @@ impl Mechanism for Staged {
         access: &mut dyn PaidAccess,
         answers: &mut dyn FnMut(usize, &[f64]) -> Result<()>,
     ) -> Result<RunReport> {
-        let sets = sets_of(workload)?;
+        // Levels are measured if the table counts them, as attributes after the others.
+        let domain = match access.sizes().len() > workload.schema().attributes().len() {
+            true => LevelSchema::new(workload.schema())?,
+            false => LevelSchema::without_levels(workload.schema()),
+        };
+        let sets = sets_of(workload, &domain)?;
         let rho = access.total();
-        let stages = Stages::new(*self, workload.schema(), &sets, rho.get())?;
+        let stages = Stages::new(*self, &domain, &sets, rho.get())?;
         let mut measurements = 0;
         let mut outcome = None;
         access.reserved(self.name(), rho, &mut |access| {
@@ -112,15 +119,16 @@ impl Mechanism for Staged {
         let Some(estimates) = outcome else {
             return Err(Error::bug("staged measurement", "an outcome", "none"));
         };
-        let mut known: Option<(AttributeSet, Vec<f64>)> = None;
+        let mut known: Vec<(AttributeSet, Vec<f64>)> = Vec::new();
         for (index, group) in workload.groups().iter().enumerate() {
-            let set = group.attributes();
-            let marginal = match known.take() {
-                Some((of, marginal)) if of == set => marginal,
-                _ => estimates.marginal(set)?,
-            };
-            answers(index, &group.answers(&marginal)?)?;
-            known = Some((set, marginal));
+            let queries = LevelQueries::of(group, &domain);
+            if !queries.sets().eq(known.iter().map(|(set, _)| *set)) {
+                let marginal = |set| Ok((set, estimates.marginal(set)?));
+                known = queries.sets().map(marginal).collect::<Result<_>>()?;
+            }
+            let marginals: Vec<&[f64]> = known.iter().map(|(_, cells)| cells.as_slice()).collect();
+            let found = queries.answers(group, &domain, &marginals)?;
+            answers(index, &found.into_iter().map(|(answer, _)| answer).collect::<Vec<f64>>())?;
         }
         let StagedEstimates { fit: fitted, is_linear: switched } = estimates;
         let details = vec![
@@ -133,24 +141,28 @@ impl Mechanism for Staged {
     }
 }
 
-/// Returns the set of attributes of every group of a workload.
+/// Returns the sets of attributes and levels of every group of a workload.
 ///
 /// A set occurs once per group, so a residual has the number of groups that contain it as weight.
 ///
 /// # Errors
 /// A group of a weight other than 1.
-pub(crate) fn sets_of(workload: &GroupedWorkload) -> Result<Vec<AttributeSet>> {
-    let set = |(k, group): (usize, &QueryGroup)| {
-        if group.weight() == 1.0 {
-            return Ok(group.attributes());
+pub(crate) fn sets_of(
+    workload: &GroupedWorkload,
+    domain: &LevelSchema,
+) -> Result<Vec<AttributeSet>> {
+    let mut sets = Vec::with_capacity(workload.groups().len());
+    for (k, group) in workload.groups().iter().enumerate() {
+        if group.weight() != 1.0 {
+            let names = workload.schema().names(group.attributes());
+            return Err(Error::bad_input(
+                format!("mechanism `staged`, group {} ({} on {names})", k + 1, group.family()),
+                "a group of weight 1",
+                format!("weight {}", group.weight()),
+                "omit the weight: this mechanism weights all groups equally",
+            ));
         }
-        let names = workload.schema().names(group.attributes());
-        Err(Error::bad_input(
-            format!("mechanism `staged`, group {} ({} on {names})", k + 1, group.family()),
-            "a group of weight 1",
-            format!("weight {}", group.weight()),
-            "omit the weight: this mechanism weights all groups equally",
-        ))
-    };
-    workload.groups().iter().enumerate().map(set).collect()
+        sets.extend(LevelQueries::of(group, domain).sets());
+    }
+    Ok(sets)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
 use crate::residual::privacy_coefficient;
-use crate::schema::Schema;
+use crate::schema::LevelSchema;
 
 /// Shares of ρ of the first measurements, by number of attributes.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -31,15 +31,20 @@ pub(super) struct ClosureResidual {
     pub(super) cells: f64,
 }
 
-/// Returns the residuals of the closure of some marginals, smaller sets first, ∅ included.
+/// Returns the residuals of the closure of some marginals, smaller sets first, ∅ included: of all
+/// sets that they determine, with coarser levels in place of attributes.
 ///
 /// Residuals of attributes of one value are omitted: they are 0.
 ///
 /// # Errors
 /// Attributes that the schema lacks.
-pub(super) fn closure(schema: &Schema, workload: &[AttributeSet]) -> Result<Vec<ClosureResidual>> {
-    let sets: BTreeSet<(usize, AttributeSet)> =
-        workload.iter().flat_map(|gamma| gamma.subsets()).map(|tau| (tau.len(), tau)).collect();
+pub(super) fn closure(
+    domain: &LevelSchema,
+    workload: &[AttributeSet],
+) -> Result<Vec<ClosureResidual>> {
+    let schema = domain.schema();
+    let determined = workload.iter().flat_map(|gamma| domain.determined_by(*gamma));
+    let sets: BTreeSet<(usize, AttributeSet)> = determined.map(|tau| (tau.len(), tau)).collect();
     let mut residuals = Vec::with_capacity(sets.len());
     for (_, set) in sets {
         let shape = schema.shape_of(set)?;

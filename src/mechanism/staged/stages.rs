@@ -1,20 +1,24 @@
 //! The sequence of stages, for any way of measuring residuals.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::plan::{Measurable, StagePlan};
+use super::rounds::{Round, expected_evidence, is_next, rounds};
 use super::scouts::{ClosureResidual, closure, scouts};
 use super::settings::Staged;
 use super::unbiased::UnbiasedPlan;
 use crate::domain::AttributeSet;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::estimation::graphical_model::cells_of_mb;
 use crate::estimation::soft_ipf::{LearnedFit, SetEvidence, SoftIpf};
 use crate::estimation::{MarginalEstimates, ResidualEstimates};
-use crate::schema::Schema;
+use crate::schema::{LevelSchema, Refinement};
 
 /// Maximum number of cells of measured residuals, which are kept in memory.
 const MAX_CELLS: f64 = (1u64 << 25) as f64;
+
+/// Maximum number of cells of the pairs of neighbouring levels, which are cliques of the model.
+const MAX_LEVEL_CELLS: f64 = (1u64 << 24) as f64;
 
 /// Maximum sweeps of a fit during the stages, and of the last one.
 const SWEEPS: [usize; 2] = [30, 40];
@@ -53,33 +57,61 @@ impl MarginalEstimates for StagedEstimates {
 #[derive(Debug)]
 pub(crate) struct Stages {
     settings: Staged,
+    domain: LevelSchema,
     empty: ResidualEstimates,
     closure: Vec<ClosureResidual>,
     residuals: HashMap<AttributeSet, ClosureResidual>,
     workload: Vec<AttributeSet>,
-    first: Vec<(AttributeSet, f64)>,
+    /// The first measurements. Those after the first round are made if their size pays.
+    rounds: Vec<Round>,
     attributes: AttributeSet,
+    /// Attributes that are functions of others.
+    refinements: Vec<Refinement>,
     rho: f64,
 }
 
 impl Stages {
     /// Plans the first measurements.
     ///
+    /// The workload may have levels in place of attributes.
+    ///
     /// # Errors
     /// Attributes that the schema lacks, or too many cells.
     pub(crate) fn new(
         settings: Staged,
-        schema: &Schema,
+        domain: &LevelSchema,
         workload: &[AttributeSet],
         rho: f64,
     ) -> Result<Self> {
-        let closure = closure(schema, workload)?;
-        let first = scouts(&closure, &settings.shares, rho, MAX_CELLS)?;
-        let attributes = workload.iter().fold(AttributeSet::EMPTY, |all, gamma| all.union(*gamma));
+        let closure = closure(domain, workload)?;
+        let rounds = rounds(domain, scouts(&closure, &settings.shares, rho, MAX_CELLS)?);
+        let attributes = (workload.iter())
+            .flat_map(|gamma| domain.determined_by(*gamma))
+            .fold(AttributeSet::EMPTY, AttributeSet::union);
         let residuals = closure.iter().map(|residual| (residual.set, *residual)).collect();
-        let workload = workload.to_vec();
-        let empty = ResidualEstimates::new(schema);
-        Ok(Stages { settings, empty, closure, residuals, workload, first, attributes, rho })
+        let stages = Stages {
+            settings,
+            empty: ResidualEstimates::new(domain.schema()),
+            closure,
+            residuals,
+            workload: workload.to_vec(),
+            rounds,
+            attributes,
+            refinements: domain.refinements(attributes),
+            rho,
+            domain: domain.clone(),
+        };
+        let cells = stages.level_cells();
+        if cells > MAX_LEVEL_CELLS {
+            return Err(Error::too_large(
+                "pairs of neighbouring levels, which the mechanism `staged` keeps in memory",
+                "cells",
+                MAX_LEVEL_CELLS,
+                cells,
+                "drop fine levels from the schema, ask for coarser levels, or omit --mechanism",
+            ));
+        }
+        Ok(stages)
     }
 
     /// Measures all stages and returns the estimates.
@@ -91,35 +123,71 @@ impl Stages {
     /// Errors of `measure`.
     pub(crate) fn run(&self, measure: &mut Measure<'_>) -> Result<StagedEstimates> {
         let mut known = self.empty.clone();
-        let mut measure_list = |stage, list: &[(AttributeSet, f64)], known: &mut _| {
-            let answers = measure(stage, list)?;
+        let mut measured = 0;
+        let mut measure_list = |list: &[(AttributeSet, f64)], known: &mut _| {
+            let answers = measure(measured, list)?;
+            measured += 1;
             let sets = list.iter().map(|(set, _)| *set).collect();
             add(known, &(sets, answers))
         };
-        measure_list(0, &self.first, &mut known)?;
-        let rest = self.rho - self.cost(&self.first);
+        let mut rest = self.rho;
+        for round in 0..self.rounds.len() {
+            let list;
+            (known, list) = self.round(round, known)?;
+            measure_list(&list, &mut known)?;
+            rest -= self.cost(&list);
+        }
         let shares = self.settings.stage_weights();
         let all: f64 = shares.iter().sum();
         let mut evidence = Vec::new();
         for (stage, share) in shares.iter().enumerate() {
             let fit = self.fit(0.25, SWEEPS[0]);
-            let (fit, found) = fit.fit(known, self.attributes, &evidence)?;
+            let (fit, found) = fit.fit(known, self.attributes, &self.refinements, &evidence)?;
             (known, evidence) = (fit.into_residuals(), found);
             if stage == 0
                 && let Some(unbiased) = self.unbiased(&known, &evidence, rest)?
             {
-                measure_list(1, &unbiased.measurements, &mut known)?;
+                measure_list(&unbiased.measurements, &mut known)?;
                 return self.last(known, true);
             }
             let list = self.plan(&known, &evidence, rest * share / all).measurements;
-            measure_list(stage as u64 + 1, &list, &mut known)?;
+            measure_list(&list, &mut known)?;
         }
         self.last(known, false)
     }
 
+    /// Returns the first measurements of a round, planned from those of earlier rounds.
+    fn round(
+        &self,
+        round: usize,
+        mut known: ResidualEstimates,
+    ) -> Result<(ResidualEstimates, Round)> {
+        let mut list = self.rounds[round].clone();
+        if round > 0 && !list.is_empty() {
+            let fit = self.fit(0.25, SWEEPS[0]);
+            let (fit, _) = fit.fit(known, self.attributes, &self.refinements, &[])?;
+            let mut measured: HashSet<AttributeSet> = fit.residuals().measured_sets().collect();
+            let has_residual = |set: AttributeSet| self.residuals.contains_key(&set);
+            let planned = std::mem::take(&mut list);
+            for (set, precision) in planned {
+                let Some(residual) = self.residuals.get(&set) else { continue };
+                if is_next(&self.domain, set, &measured, &has_residual) {
+                    let evidence = expected_evidence(&fit.marginal(set)?, residual, precision);
+                    if evidence > self.settings.threshold {
+                        measured.insert(set);
+                        list.push((set, precision));
+                    }
+                }
+            }
+            known = fit.into_residuals();
+        }
+        Ok((known, list))
+    }
+
     /// Returns the last fit.
     fn last(&self, known: ResidualEstimates, is_linear: bool) -> Result<StagedEstimates> {
-        let (fit, _) = self.fit(1.0, SWEEPS[1]).fit(known, self.attributes, &[])?;
+        let fit = self.fit(1.0, SWEEPS[1]);
+        let (fit, _) = fit.fit(known, self.attributes, &self.refinements, &[])?;
         Ok(StagedEstimates { fit, is_linear })
     }
 
@@ -131,12 +199,17 @@ impl Stages {
     pub(crate) fn estimates(&self, stages: &[StageAnswers]) -> Result<StagedEstimates> {
         let mut known = self.empty.clone();
         let mut is_linear = false;
+        let mut rest = self.rho;
         for (stage, answers) in stages.iter().enumerate() {
-            if stage == 1 && stages.len() == 2 {
+            if let Some(round) = self.rounds.get(stage) {
+                let sets: HashSet<AttributeSet> = answers.0.iter().copied().collect();
+                let is_measured = |(set, _): &&(AttributeSet, f64)| sets.contains(set);
+                rest -= self.cost(&round.iter().filter(is_measured).copied().collect::<Round>());
+            }
+            if stage == self.rounds.len() && stages.len() == stage + 1 {
                 let fit = self.fit(0.25, SWEEPS[0]);
-                let (fit, evidence) = fit.fit(known, self.attributes, &[])?;
+                let (fit, evidence) = fit.fit(known, self.attributes, &self.refinements, &[])?;
                 known = fit.into_residuals();
-                let rest = self.rho - self.cost(&self.first);
                 is_linear = self.unbiased(&known, &evidence, rest)?.is_some();
             }
             add(&mut known, answers)?;
@@ -144,9 +217,26 @@ impl Stages {
         self.last(known, is_linear)
     }
 
-    /// Returns the first measurements: residuals with their precisions.
+    /// Returns the first measurements: residuals with their precisions; with levels, those of the
+    /// first round.
     pub(crate) fn first(&self) -> &[(AttributeSet, f64)] {
-        &self.first
+        self.rounds.first().map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the attributes and levels of the model: those that the workload determines.
+    pub(crate) fn attributes(&self) -> AttributeSet {
+        self.attributes
+    }
+
+    /// Returns the size of the pairs of neighbouring levels in MB of 2²⁰ bytes.
+    pub(crate) fn level_mb(&self) -> f64 {
+        self.level_cells() / cells_of_mb(1.0)
+    }
+
+    /// Returns the number of cells of the pairs of neighbouring levels.
+    fn level_cells(&self) -> f64 {
+        let size = |position: usize| self.empty.sizes()[position] as f64;
+        self.refinements.iter().map(|pair| size(pair.finer) * size(pair.coarser)).sum()
     }
 
     /// Returns the maximum number of residuals and of their cells over all stages.
@@ -154,11 +244,12 @@ impl Stages {
     /// A later stage measures a residual of the closure at most once.
     pub(crate) fn max_measured(&self) -> (usize, f64) {
         let cells: f64 = self.closure.iter().map(|residual| residual.cells).sum();
-        let first: f64 = (self.first.iter())
+        let scouts = || self.rounds.iter().flatten();
+        let first: f64 = scouts()
             .filter_map(|(set, _)| self.residuals.get(set).map(|residual| residual.cells))
             .sum();
         let later = self.settings.stages;
-        (self.first.len() + later * self.closure.len(), first + later as f64 * cells)
+        (scouts().count() + later * self.closure.len(), first + later as f64 * cells)
     }
 
     /// Returns the cost of measurements when one record is added or removed: Σ p_τ λ_τ/2.
@@ -184,6 +275,8 @@ impl Stages {
     }
 
     /// Returns the maximum size of the model's cliques in MB of 2²⁰ bytes.
+    ///
+    /// The pairs of neighbouring levels are additional.
     pub(crate) fn model_mb(&self) -> f64 {
         let is_large = self.attributes.len() > MAX_ATTRIBUTES_OF_LARGE_MODEL;
         self.settings.max_mb.unwrap_or(if is_large { 0.25 } else { 1.0 })
@@ -191,14 +284,14 @@ impl Stages {
 
     /// Returns the smallest budget of a stage after the first measurements.
     pub(crate) fn smallest_budget(&self) -> f64 {
-        let rest = self.rho - self.cost(&self.first);
+        let rest = self.rho - self.rounds.iter().map(|round| self.cost(round)).sum::<f64>();
         rest * self.settings.smallest_share()
     }
 
     /// Returns the settings of a fit, with a share of the model's size.
     fn fit(&self, share: f64, sweeps: usize) -> LearnedFit {
         LearnedFit {
-            cells: cells_of_mb(share * self.model_mb()),
+            cells: cells_of_mb(share * self.model_mb()) + self.level_cells(),
             sweeps,
             threshold: self.settings.threshold,
             pseudo_observations: self.settings.pseudo_observations,
@@ -215,7 +308,7 @@ impl Stages {
         let total = AttributeSet::EMPTY;
         let total = Measurable::total(self.price(total), known.precision(total));
         let residuals = std::iter::once(total).chain(evidence.iter().map(measurable)).collect();
-        StagePlan::new(residuals, &self.workload, budget)
+        StagePlan::new(residuals, &self.domain, &self.workload, budget)
     }
 }
 

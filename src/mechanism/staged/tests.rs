@@ -13,7 +13,7 @@ use crate::domain::AttributeSet;
 use crate::estimation::ResidualEstimates;
 use crate::estimation::soft_ipf::{LearnedFit, SetEvidence};
 use crate::mechanism::{BatchMarginals, MarginalErrors, by_name};
-use crate::schema::Schema;
+use crate::schema::{LevelSchema, Schema};
 use crate::test_support::{rho, rng, schema};
 use crate::workload::{GroupedWorkload, attribute_sets};
 
@@ -28,7 +28,7 @@ fn cost(residuals: &[ClosureResidual], list: &[(AttributeSet, f64)]) -> f64 {
 fn the_first_measurements_spend_their_shares() {
     let schema = schema(&[5, 2, 7, 3, 1]);
     let sets = attribute_sets(&schema, &[4]).unwrap();
-    let all = closure(&schema, &sets).unwrap();
+    let all = closure(&LevelSchema::without_levels(&schema), &sets).unwrap();
     assert!(all.iter().all(|residual| !residual.set.contains(4)));
     let shares = Staged::default().shares;
     let measured = scouts(&all, &shares, 0.2, 1e6).unwrap();
@@ -58,7 +58,7 @@ fn the_first_measurements_spend_their_shares() {
 fn the_unbiased_plan_is_that_of_residual_planner() {
     let schema = schema(&[5, 2, 7, 3]);
     let sets = attribute_sets(&schema, &[1, 3]).unwrap();
-    let all = closure(&schema, &sets).unwrap();
+    let all = closure(&LevelSchema::without_levels(&schema), &sets).unwrap();
     let unknown = ResidualEstimates::new(&schema);
     let plan = UnbiasedPlan::new(&unknown, &all, &sets, 0.3).unwrap();
     let expected = BatchMarginals::plan(&schema, &sets, rho(0.3)).unwrap();
@@ -83,7 +83,7 @@ fn the_unbiased_plan_is_that_of_residual_planner() {
 fn evidence(schema: &Schema, sets: &[AttributeSet]) -> (ResidualEstimates, Vec<SetEvidence>) {
     let mut rng = rng(3);
     let mut known = ResidualEstimates::new(schema);
-    for residual in closure(schema, sets).unwrap() {
+    for residual in closure(&LevelSchema::without_levels(schema), sets).unwrap() {
         let shape = schema.shape_of(residual.set).unwrap();
         let mut cells: Vec<f64> = (0..shape.iter().product::<usize>())
             .map(|_| if residual.set.is_empty() { 1000.0 } else { rng.random_range(-30.0..30.0) })
@@ -95,7 +95,7 @@ fn evidence(schema: &Schema, sets: &[AttributeSet]) -> (ResidualEstimates, Vec<S
         known.update(residual.set, &cells, 50.0).unwrap();
     }
     let used = AttributeSet::first(schema.sizes().len());
-    let (fit, evidence) = LearnedFit::default().fit(known, used, &[]).unwrap();
+    let (fit, evidence) = LearnedFit::default().fit(known, used, &[], &[]).unwrap();
     (fit.into_residuals(), evidence)
 }
 
@@ -104,8 +104,9 @@ fn evidence(schema: &Schema, sets: &[AttributeSet]) -> (ResidualEstimates, Vec<S
 fn no_reallocation_has_a_smaller_predicted_error() {
     let schema = schema(&[5, 2, 7, 3]);
     let sets = attribute_sets(&schema, &[3]).unwrap();
-    let all = closure(&schema, &sets).unwrap();
+    let all = closure(&LevelSchema::without_levels(&schema), &sets).unwrap();
     let (known, evidence) = evidence(&schema, &sets);
+    let domain = LevelSchema::without_levels(&schema);
     let price = |set| all.iter().find(|residual| residual.set == set).unwrap().price;
     let residuals = |more: &[(AttributeSet, f64)]| -> Vec<Measurable> {
         let precision = |set: AttributeSet| {
@@ -120,7 +121,7 @@ fn no_reallocation_has_a_smaller_predicted_error() {
     let error = |more: &[(AttributeSet, f64)]| StagePlan::error(&residuals(more), &sets);
     let mut rng = rng(4);
     for budget in [0.003, 0.1, 5.0] {
-        let plan = StagePlan::new(residuals(&[]), &sets, budget);
+        let plan = StagePlan::new(residuals(&[]), &domain, &sets, budget);
         assert_relative_eq!(cost(&all, &plan.measurements), budget, max_relative = 1e-9);
         let best = error(&plan.measurements);
         assert!(best < 0.999 * error(&[]));

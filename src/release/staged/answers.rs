@@ -13,6 +13,7 @@ use std::path::Path;
 use super::marginals::{StagedMarginal, StagedMarginals};
 use crate::domain::AttributeSet;
 use crate::error::Result;
+use crate::mechanism::LevelQueries;
 use crate::release::answers::table;
 use crate::release::statement::{at_most, shortest};
 use crate::schema::Schema;
@@ -38,32 +39,36 @@ pub fn write(
     workload: &GroupedWorkload,
     progress: &mut dyn FnMut(usize),
 ) -> Result<()> {
-    workload.groups().iter().try_for_each(|group| marginals.check(group.attributes()))?;
-    let schema = workload.schema();
+    let domain = marginals.domain();
+    for group in workload.groups() {
+        LevelQueries::of(group, domain).sets().try_for_each(|set| marginals.check(set))?;
+    }
     let bits = marginals.bits();
-    let mut known: Option<(AttributeSet, StagedMarginal)> = None;
+    let mut known: Vec<(AttributeSet, StagedMarginal)> = Vec::new();
     table(path, &COLUMNS, workload, progress, &mut |group, write_row| {
-        let set = group.attributes();
-        let marginal = match known.take() {
-            Some((of, marginal)) if of == set => marginal,
-            _ => marginals.marginal(set)?,
-        };
+        let queries = LevelQueries::of(group, domain);
+        if !queries.sets().eq(known.iter().map(|(set, _)| *set)) {
+            let marginal = |set| Ok((set, marginals.marginal(set)?));
+            known = queries.sets().map(marginal).collect::<Result<_>>()?;
+        }
         let (largest_weights, are_counts) = group.largest_weights()?;
+        let cells: Vec<&[f64]> = known.iter().map(|(_, m)| m.cells.as_slice()).collect();
         // Counts are sums of multiples of 2^−bits, which doubles hold exactly.
         let rounding = match are_counts {
             true => 0.0,
-            false => rounding_of_sum(&marginal.cells),
+            false => cells.iter().map(|cells| rounding_of_sum(cells)).fold(0.0, f64::max),
         };
-        let extrapolated = if marginal.of_published.is_none() { "yes" } else { "no" };
-        for (query, answer) in group.answers(&marginal.cells)?.into_iter().enumerate() {
+        let answers = queries.answers(group, domain, &cells)?;
+        for (query, (answer, part)) in answers.into_iter().enumerate() {
+            let marginal = &known[part].1;
+            let extrapolated = if marginal.of_published.is_none() { "yes" } else { "no" };
             let estimate = if are_counts { exactly(answer, bits) } else { shortest(answer) };
             let weight = largest_weights[query];
             let bound = marginal.error_bound.map(|bound| of_query(bound, weight, rounding));
             let bound = bound.map(|bound| at_most(bound, DECIMALS)).unwrap_or_default();
-            let bound_is = in_words(schema, &marginal, weight);
+            let bound_is = in_words(domain.schema(), marginal, weight);
             write_row(&[&estimate, &bound, extrapolated, &bound_is])?;
         }
-        known = Some((set, marginal));
         Ok(())
     })
 }

@@ -12,8 +12,7 @@ use crate::error::{Error, Result};
 use crate::estimation::{MarginalEstimates, impossible};
 use crate::mechanism::StagedEstimates;
 use crate::release::records::{self, RecordCount, RecordErrors, SyntheticRecords};
-use crate::residual::summed;
-use crate::schema::Schema;
+use crate::schema::{LevelSchema, Schema};
 
 /// The published marginals of a release, and its estimates of all others.
 #[derive(Debug)]
@@ -34,7 +33,7 @@ pub struct StagedMarginal {
     /// The 95 % upper bound of its L1 error in records, if there is a certificate.
     pub error_bound: Option<f64>,
     /// The published marginal that it is summed from, and that the bound is for. `None` if no
-    /// published marginal has all its attributes: then it is taken from the model.
+    /// published marginal determines it: then it is taken from the model.
     pub of_published: Option<AttributeSet>,
 }
 
@@ -78,6 +77,11 @@ impl StagedMarginals {
     /// Returns the error bounds, if there is a certificate.
     pub fn bounds(&self) -> Option<&ErrorBounds> {
         self.bounds.as_ref()
+    }
+
+    /// Returns the schema with the levels of its attributes.
+    pub fn domain(&self) -> &LevelSchema {
+        self.plan.domain()
     }
 
     /// Returns the measurements.
@@ -127,7 +131,11 @@ impl StagedMarginals {
         let mut counts = Vec::new();
         let mut distances = Vec::with_capacity(self.published.len());
         for (set, units) in &self.published {
-            records.count_into(*set, &mut counts)?;
+            let leaves = self.domain().leaves_of(*set);
+            records.count_into(leaves, &mut counts)?;
+            if leaves != *set {
+                counts = self.domain().summed(leaves, &counts, *set);
+            }
             distances.push(distance(&counts, units, certificate.noise.bits));
         }
         let marginals = distances.len();
@@ -141,11 +149,11 @@ impl StagedMarginals {
     /// # Errors
     /// An attribute outside the workload of the release.
     pub fn check(&self, set: AttributeSet) -> Result<()> {
-        let known = self.plan.attributes();
+        let known = self.plan.estimated();
         if set.is_subset(known) {
             return Ok(());
         }
-        let names = |set| self.plan.schema().names(set);
+        let names = |set| self.domain().schema().names(set);
         Err(Error::bad_input(
             format!("queries on {}", names(set)),
             format!("attributes of the workload of the release: {}", names(known)),
@@ -154,9 +162,9 @@ impl StagedMarginals {
         ))
     }
 
-    /// Returns the marginal on a set of attributes.
+    /// Returns the marginal on a set of attributes and levels.
     ///
-    /// It is the sum of the smallest published marginal that contains the set, whose error bound
+    /// It is the sum of the smallest published marginal that determines the set, whose error bound
     /// holds for it as well; otherwise it is taken from the model.
     ///
     /// # Errors
@@ -165,18 +173,18 @@ impl StagedMarginals {
         self.check(set)?;
         let unit = (-f64::from(self.bits())).exp2();
         let in_records = |units: &[i64]| units.iter().map(|t| *t as f64 * unit).collect::<Vec<_>>();
-        let containing = self.published.iter().enumerate().filter(|(_, (g, _))| set.is_subset(*g));
+        let is_sum = |g: AttributeSet| self.domain().determines(g, set);
+        let containing = self.published.iter().enumerate().filter(|(_, (g, _))| is_sum(*g));
         if let Some((index, (g, units))) = containing.min_by_key(|(_, (_, units))| units.len()) {
-            let shape = self.plan.schema().shape_of(*g)?;
             let cells = match *g == set {
                 true => in_records(units),
-                false => summed(&shape, g.axes_in(set), &in_records(units)),
+                false => self.domain().summed(*g, &in_records(units), set),
             };
             let error_bound = self.bounds.as_ref().map(|bounds| bounds.each[index]);
             return Ok(StagedMarginal { cells, error_bound, of_published: Some(*g) });
         }
         let mut estimate = self.estimates()?.fit.marginal(set)?;
-        impossible::clear(self.plan.schema(), set, &mut estimate);
+        impossible::clear(self.domain().schema(), set, &mut estimate);
         let cells = in_records(&in_units(&estimate, self.bits()));
         Ok(StagedMarginal { cells, error_bound: None, of_published: None })
     }

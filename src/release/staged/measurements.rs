@@ -21,6 +21,7 @@ use crate::privacy::Rho;
 use crate::release::measurements::files::{self, Files, refuse};
 use crate::release::measurements::strategies::{Document, Measured, MeasuredList, write_noisy};
 use crate::release::measurements::{Header, Inputs, NOISY, SCHEMA, STATEMENT, STRATEGIES};
+use crate::schema::LevelSchema;
 use crate::strategy::IntegerFactor;
 use crate::workload::GroupedWorkload;
 
@@ -37,6 +38,8 @@ const FORMAT: u32 = 1;
 pub struct StagedMeasurements {
     /// Schema, statement and files.
     pub header: Header<StagedSections>,
+    /// The schema with the levels of its attributes.
+    pub(super) domain: LevelSchema,
     /// The measurements of every stage, with their noisy answers.
     pub stages: Vec<MeasuredList>,
     /// The certificate, unless it was switched off or the run was interrupted.
@@ -131,9 +134,9 @@ impl StagedMeasurements {
             false => Vec::new(),
         };
         let weights: Vec<Vec<i64>> =
-            self.header.schema.sizes().into_iter().enumerate().map(of_attribute).collect();
+            self.domain.schema().sizes().into_iter().enumerate().map(of_attribute).collect();
         let unit = self.header.statement.unit();
-        let document = Document::of(&self.header.schema, &weights, unit, list);
+        let document = Document::of(self.domain.schema(), &weights, unit, list);
         files::write_new(
             folder,
             &stage_name(self.stages.len() - 1),
@@ -151,7 +154,7 @@ impl StagedMeasurements {
     pub fn write_certificate(&self, folder: &Path) -> Result<()> {
         let Some(certificate) = &self.certificate else { return Ok(()) };
         let names = |set: AttributeSet| {
-            set.positions().map(|p| self.header.schema.attributes()[p].name.clone()).collect()
+            set.positions().map(|p| self.domain.schema().attributes()[p].name.clone()).collect()
         };
         let document = Distances {
             format: FORMAT,
@@ -190,13 +193,14 @@ impl StagedMeasurements {
         let (schema, statement) = (terms.text(SCHEMA)?, terms.text(STATEMENT)?);
         let expected = "the statement of a staged release";
         let header = Header::read(schema, &statement, inputs, terms.origin(), expected)?;
+        let domain = LevelSchema::new(&header.schema)?;
         let mut stages = Vec::new();
         while files::is_complete(&folder.join(stage_name(stages.len()))) {
             let stage = folder.join(stage_name(stages.len()));
             let mut read = Files::read(&stage, &[STRATEGIES, NOISY])?;
             let (strategies, noisy) = (read.text(STRATEGIES)?, read.bytes(NOISY));
             let Measured { list, unit, .. } =
-                Document::read(&header.schema, &strategies, noisy.as_slice(), read.origin())?;
+                Document::read(domain.schema(), &strategies, noisy.as_slice(), read.origin())?;
             if unit != header.statement.unit() || !are_residuals(&list)? {
                 let expected = "residuals for the privacy unit of the statement";
                 return Err(refuse(folder, &stage_name(stages.len()), expected, "others"));
@@ -210,7 +214,7 @@ impl StagedMeasurements {
             return Err(refuse(folder, &missing, "a complete stage", found));
         }
         let is_certified = files::is_complete(&folder.join(CERTIFICATE));
-        let mut read = StagedMeasurements { header, stages, certificate: None };
+        let mut read = StagedMeasurements { header, domain, stages, certificate: None };
         if is_certified {
             read.certificate = Some(read.read_certificate(&folder.join(CERTIFICATE))?);
         }
@@ -224,7 +228,7 @@ impl StagedMeasurements {
         })?;
         let plan = self.plan()?;
         let sets = document.marginals.iter().map(|names| {
-            let positions = names.iter().map(|name| self.header.schema.position(name));
+            let positions = names.iter().map(|name| self.domain.schema().position(name));
             AttributeSet::from_positions(&positions.collect::<Result<Vec<_>>>()?)
         });
         let sets: Vec<AttributeSet> = sets.collect::<Result<_>>()?;
@@ -246,7 +250,7 @@ impl StagedMeasurements {
         let mut lines = text.lines().skip(1);
         let mut marginals = Vec::with_capacity(sets.len());
         for (index, set) in sets.into_iter().enumerate() {
-            let cells: usize = self.header.schema.shape_of(set)?.iter().product();
+            let cells: usize = self.domain.schema().shape_of(set)?.iter().product();
             let units = lines.by_ref().take(cells).map_while(|line| {
                 let (marginal, units) = line.split_once(',')?;
                 (marginal.parse() == Ok(index)).then(|| units.parse().ok())?

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::mechanism::{Staged, StagedEstimates, Stages, sets_of};
 use crate::privacy::{ExactRho, Neighbours, PrivacyUnit, Rho};
 use crate::release::integer_plan::IntegerMeasurement;
-use crate::schema::Schema;
+use crate::schema::{LevelSchema, Schema};
 use crate::workload::GroupedWorkload;
 
 /// The share of the budget for the certificate of the error.
@@ -21,7 +21,9 @@ const MIN_STAGE_RHO: f64 = 1e-20;
 pub struct StagedPlan {
     settings: Staged,
     schema: Schema,
-    /// The distinct sets of attributes of the workload's groups, in their order.
+    /// The schema with the levels of its attributes.
+    domain: LevelSchema,
+    /// The distinct sets of attributes and levels of the workload's groups, in their order.
     marginals: Vec<AttributeSet>,
     rho: Rho,
     unit: PrivacyUnit,
@@ -65,7 +67,8 @@ impl StagedPlan {
                 "omit --mechanism, or remove the tables",
             ));
         }
-        let sets = sets_of(workload)?;
+        let domain = LevelSchema::new(&schema)?;
+        let sets = sets_of(workload, &domain)?;
         let mut marginals: Vec<AttributeSet> = Vec::new();
         let mut seen = std::collections::HashSet::new();
         marginals.extend(sets.iter().filter(|set| seen.insert(**set)));
@@ -75,11 +78,12 @@ impl StagedPlan {
             marginals,
             rho,
             unit,
-            stages: Stages::new(settings, &schema, &sets, stages_rho)?,
+            stages: Stages::new(settings, &domain, &sets, stages_rho)?,
             unit_factor: f64::from(unit.rows).powi(2),
             certificate_share,
             certificate: None,
             schema,
+            domain,
         };
         if unit.neighbours != Neighbours::AddOrRemoveOneRecord {
             let first = plan.stages.first();
@@ -96,7 +100,7 @@ impl StagedPlan {
         }
         // Precisions are planned for the budget in terms of one added or removed record.
         let planned_rho = stages_rho / plan.unit_factor;
-        plan.stages = Stages::new(settings, &plan.schema, &sets, planned_rho)?;
+        plan.stages = Stages::new(settings, &plan.domain, &sets, planned_rho)?;
         let smallest = plan.stages.smallest_budget() * plan.unit_factor;
         if smallest < MIN_STAGE_RHO {
             return Err(Error::bad_input(
@@ -123,7 +127,13 @@ impl StagedPlan {
         &self.schema
     }
 
-    /// Returns the marginals that are published: the distinct sets of attributes of the workload.
+    /// Returns the schema with the levels of its attributes, which published marginals have too.
+    pub fn domain(&self) -> &LevelSchema {
+        &self.domain
+    }
+
+    /// Returns the marginals that are published: the distinct sets of attributes and levels of the
+    /// workload.
     pub fn marginals(&self) -> &[AttributeSet] {
         &self.marginals
     }
@@ -143,9 +153,15 @@ impl StagedPlan {
         self.certificate_share
     }
 
-    /// Returns the attributes of the workload.
+    /// Returns the attributes of the workload, without levels.
     pub fn attributes(&self) -> AttributeSet {
-        self.marginals.iter().fold(AttributeSet::EMPTY, |all, set| all.union(*set))
+        self.domain.leaves_of(self.estimated())
+    }
+
+    /// Returns the attributes and levels that are estimated: those of the workload, and levels that
+    /// are coarser. An attribute that is only asked by level is not estimated.
+    pub fn estimated(&self) -> AttributeSet {
+        self.stages.attributes()
     }
 
     /// Returns the maximum number of questions for residuals and of their noisy integers.
@@ -154,13 +170,15 @@ impl StagedPlan {
     }
 
     /// Returns the maximum size of the model's cliques in MB of 2²⁰ bytes.
+    ///
+    /// It includes the pairs of neighbouring levels.
     pub fn model_mb(&self) -> f64 {
-        self.stages.model_mb()
+        self.stages.model_mb() + self.stages.level_mb()
     }
 
     /// Returns the number of cells of the published marginals.
     pub fn published_cells(&self) -> f64 {
-        let sizes = self.schema.sizes();
+        let sizes = self.domain.schema().sizes();
         let cells =
             |set: &AttributeSet| set.select(&sizes).iter().map(|&n| n as f64).product::<f64>();
         self.marginals.iter().map(cells).sum()
@@ -189,7 +207,7 @@ impl StagedPlan {
     }
 
     pub(super) fn residuals(&self) -> IntegerResiduals {
-        IntegerResiduals::new(self.schema.sizes(), self.unit)
+        IntegerResiduals::new(self.domain.schema().sizes(), self.unit)
     }
 
     /// Returns the budget of all stages: ρ without the exact cost of the certificate.
@@ -225,7 +243,7 @@ impl StagedPlan {
         use crate::estimation::{MarginalEstimates, impossible};
         let rounded = |set: &AttributeSet| {
             let mut marginal = estimates.marginal(*set)?;
-            impossible::clear(self.schema(), *set, &mut marginal);
+            impossible::clear(self.domain.schema(), *set, &mut marginal);
             Ok((*set, in_units(&marginal, self.bits())))
         };
         self.marginals.iter().map(rounded).collect()

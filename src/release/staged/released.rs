@@ -3,6 +3,7 @@
 use super::marginals::StagedMarginals;
 use super::statement::{CertificateStatement, Stage, StagedSections, StagedStatement};
 use crate::error::Result;
+use crate::mechanism::LevelQueries;
 use crate::privacy::ExactRho;
 use crate::release::report::{Fact, PublishedMarginal, Report, candidates, sections};
 use crate::release::statement::{ReleaseStatement, at_most};
@@ -21,7 +22,7 @@ impl ReleaseStatement<StagedSections> {
         let mut sum = ExactRho::zero();
         sections.stages.clear();
         for list in &measured.stages {
-            let (stage, cost) = Stage::of(&measured.header.schema, list, unit)?;
+            let (stage, cost) = Stage::of(&measured.domain, list, unit)?;
             sum = sum.plus(&cost);
             sections.stages.push(stage);
         }
@@ -51,8 +52,11 @@ pub fn report(
     marginals: &StagedMarginals,
     workload: &GroupedWorkload,
 ) -> Result<Report> {
-    let schema = workload.schema();
-    let sets = candidates(schema, workload.groups().iter().map(|group| group.attributes()));
+    let domain = marginals.domain();
+    let schema = domain.schema();
+    let queries: Vec<LevelQueries> =
+        workload.groups().iter().map(|group| LevelQueries::of(group, domain)).collect();
+    let sets = candidates(schema, queries.iter().flat_map(LevelQueries::sets));
     let sections = sections(schema, &sets, &mut |attributes| {
         let marginal = marginals.marginal(attributes)?;
         let bound =

@@ -7,7 +7,7 @@ use super::marginals::StagedMarginals;
 use super::measurements::{StagedMeasurements, answers_of};
 use super::plan::StagedPlan;
 use super::statement::StagedStatement;
-use crate::access::{CountSource, IntegerQuestion, ReleaseNoise, ReleaseTable};
+use crate::access::{CountSource, IntegerQuestion, LevelCounts, ReleaseNoise, ReleaseTable};
 use crate::error::{Error, Result};
 use crate::privacy::ExactRho;
 use crate::release::integer_plan::IntegerMeasurement;
@@ -56,7 +56,8 @@ pub(super) fn empty(
     sources: Sources<'_>,
 ) -> StagedMeasurements {
     let header = Header::new(plan.schema(), statement, sources);
-    StagedMeasurements { header, stages: Vec::new(), certificate: None }
+    let domain = plan.domain().clone();
+    StagedMeasurements { header, domain, stages: Vec::new(), certificate: None }
 }
 
 /// Measures all stages and the certificate; tests of this crate supply the noise.
@@ -71,7 +72,8 @@ pub(super) fn measure(
     finished: &mut dyn FnMut(&StagedMeasurements) -> Result<()>,
 ) -> Result<()> {
     check(&ExactRho::of_rounded_down(plan.rho()), plan.unit(), reservation)?;
-    let mut table = ReleaseTable::open(records, plan.rho(), plan.unit(), noise);
+    let records = LevelCounts::new(records, plan.domain());
+    let mut table = ReleaseTable::open(&records, plan.rho(), plan.unit(), noise);
     let mut residuals = plan.residuals();
     let mut left = plan.budget_of_stages()?;
     let estimates = plan.stages().run(&mut |_, list| {

@@ -7,7 +7,7 @@ use super::plan::StagedPlan;
 use crate::access::IntegerQuestion;
 use crate::error::Result;
 use crate::mechanism::Staged;
-use crate::privacy::{ExactRho, PrivacyUnit, fine_noise};
+use crate::privacy::{ExactRho, Neighbours, PrivacyUnit, fine_noise};
 use crate::release::document::{Line, code, strong, text};
 use crate::release::integer_plan::IntegerMeasurement;
 use crate::release::measurements::strategies::MeasuredList;
@@ -16,7 +16,7 @@ use crate::release::report::Fact;
 use crate::release::statement::{
     COLUMNS, MeasuredRow, ReleaseStatement, Sections, Terms, at_most, shortest,
 };
-use crate::schema::Schema;
+use crate::schema::LevelSchema;
 
 /// The statement of a staged release.
 ///
@@ -216,19 +216,23 @@ impl Sections for StagedSections {
 
 impl Stage {
     /// Returns a stage and its exact joint cost.
+    ///
+    /// For replaced records the cost is the largest over pairs of cells of the attributes and levels,
+    /// of which some belong to no pair of records: then it is an upper bound.
     pub(super) fn of(
-        schema: &Schema,
+        domain: &LevelSchema,
         list: &MeasuredList,
         unit: PrivacyUnit,
     ) -> Result<(Self, ExactRho)> {
         let questions: Vec<IntegerQuestion<'_>> = list.iter().map(|(m, _)| m.question()).collect();
         let joint = IntegerQuestion::joint_cost(&questions, unit)?;
         let question = |(measurement, _): &(IntegerMeasurement, Vec<i128>)| {
-            MeasuredRow::of(schema, measurement, unit).map(MeasuredRow::without_attainment)
+            MeasuredRow::of(domain.schema(), measurement, unit).map(MeasuredRow::without_attainment)
         };
         let stage = Stage {
             rho: joint.rho.to_f64_rounded_up(),
-            rho_is_exact_sum: joint.is_attained,
+            rho_is_exact_sum: joint.is_attained
+                && (!domain.has_levels() || unit.neighbours == Neighbours::AddOrRemoveOneRecord),
             questions: list.iter().map(question).collect::<Result<_>>()?,
         };
         Ok((stage, joint.rho))

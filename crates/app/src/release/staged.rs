@@ -113,9 +113,6 @@ impl Release {
                           leave out --mechanism";
             return Err(Error::bad_input("--counts", expected, "a staged release", remedy));
         }
-        if self.records.is_some() {
-            records::check(workload)?;
-        }
         let settings = settings(task.mechanism)?;
         let share = self.certificate.unwrap_or(DEFAULT_CERTIFICATE_SHARE);
         let (plan, first) = whole(steps, "planning", || {
@@ -123,6 +120,9 @@ impl Release {
             let first = plan.first_stage()?;
             Result::Ok((plan, first))
         })?;
+        if self.records.is_some() {
+            records::check(&plan)?;
+        }
         let queries = workload.count().to_string();
         let statement = StagedStatement::of(&plan, terms, queries.clone(), texts[0], texts[1])?;
         let (epsilon, delta) = statement.epsilon_and_delta();

@@ -9,6 +9,7 @@ use matmech::data::{MarginalCounter, Records};
 use matmech::error::{Error, Result};
 use matmech::mechanism::{MarginalErrors, Mechanism, RunReport};
 use matmech::privacy::Rho;
+use matmech::schema::LevelSchema;
 use matmech::workload::GroupedWorkload;
 
 /// The input that all runs share.
@@ -48,7 +49,13 @@ impl<'a> Setting<'a> {
         let mut errors = MarginalErrors::of_records(self.records.len());
         let (mut l1, mut counts) = (Vec::new(), Vec::new());
         let mut nonnegative = true;
-        let mut table = PrivateTable::of_records(self.records, self.rho, rng)?;
+        // As a release, `staged` measures levels too.
+        let domain = LevelSchema::new(self.workload.schema())?;
+        let records = match mechanism.as_staged() {
+            Some(_) if domain.has_levels() => &self.records.with_levels(&domain)?,
+            _ => self.records,
+        };
+        let mut table = PrivateTable::of_records(records, self.rho, rng)?;
         let report = mechanism.run(self.workload, &mut table, &mut |index, answers| {
             let group = &self.workload.groups()[index];
             self.counter.count_into(group.attributes(), &mut counts)?;

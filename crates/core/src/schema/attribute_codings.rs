@@ -62,6 +62,23 @@ impl Schema {
         Self::with_codings(attributes, codings, what)
     }
 
+    /// Adds attributes of listed texts, their values in order.
+    ///
+    /// # Errors
+    /// As [`Schema::new`].
+    pub(super) fn with_listed(&self, added: Vec<(Attribute, Vec<String>)>) -> Result<Self> {
+        let (mut attributes, mut codings) = (self.attributes.clone(), self.codings.clone());
+        for (attribute, values) in added {
+            let values = values.into_iter().map(ListedValue::Text).collect();
+            codings.push(AttributeCoding::new(Coding::Values(values), false));
+            attributes.push(attribute);
+        }
+        let what = |_: usize, a: &Attribute| format!("schema with levels, attribute `{}`", a.name);
+        let (impossible, public_counts) = (self.impossible.clone(), self.public_counts.clone());
+        let schema = Self::with_codings(attributes, codings, what)?;
+        Ok(Schema { impossible, public_counts, ..schema })
+    }
+
     /// Creates a schema of attributes `A1, A2, …` with the given sizes, all of one kind.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ mod cost;
 mod coverage;
 mod damaged;
 mod files;
+mod levels;
 mod planted;
 mod releases;
 mod synthetic;
