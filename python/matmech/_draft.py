@@ -62,7 +62,8 @@ def private_draft(
     ``columns`` of numbers get bins. Of ``open`` columns of texts, the values that enough records
     have are listed; any value that only one person's records have is listed with a probability of
     at most ``new_delta``, which is a part of ``delta``. The other arguments are as in
-    :func:`release`.
+    :func:`release`. Ctrl-C before the first release is charged spends nothing; after it, all
+    releases of the draft are made first.
 
     >>> draft = private_draft(columns=["age"], open=["job"], new_delta=1e-10, epsilon=1, delta=1e-9,
     ...                       dry_run=True)

@@ -202,8 +202,11 @@ const RESERVED: u8 = 1;
 const STOPPED: u8 = 2;
 
 impl Gate {
+    /// Returns whether the state is the given one, which the first call sets. A draft makes several
+    /// reservations.
     fn enter(&self, state: u8) -> bool {
-        self.state.compare_exchange(0, state, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+        let previous = self.state.compare_exchange(0, state, Ordering::SeqCst, Ordering::SeqCst);
+        previous.map_or_else(|known| known == state, |_| true)
     }
 
     /// Changes the current step, and reports it.
