@@ -19,6 +19,9 @@ class Staged:
     def __init__(self, folder):
         self.folder, self.unit = folder, folder.statement["unit"]
         self.stages, self.certificate = [], None
+        first = load(folder.measured / "stage-0" / "strategies.json")
+        if len(first["measures"]) > len(folder.schema.sizes) and any(a.levels for a in folder.schema.attributes):
+            raise Unsupported("levels that were measured as attributes")
         while (folder.measured / f"stage-{len(self.stages)}").is_dir():
             part = folder.measured / f"stage-{len(self.stages)}"
             self.stages.append(Measured(part, folder.schema, self.unit))

@@ -229,8 +229,10 @@ def field(path, number, column, change):
 
 def summed(folder):
     """Writes all checksums again, as somebody who hides a change does."""
-    for sums in Path(folder).rglob("SHA256SUMS"):
+    # Those within other folders first: the list of the release has their hashes.
+    for sums in sorted(Path(folder).rglob("SHA256SUMS"), key=lambda sums: -len(sums.parts)):
         names = [text.partition("  ")[2] for text in sums.read_text("utf-8").splitlines()]
+        names = [name for name in names if (sums.parent / name).exists()]
         digests = [hashlib.sha256((sums.parent / name).read_bytes()).hexdigest() for name in names]
         write(sums, "".join(f"{d}  {n}\n" for d, n in zip(digests, names)))
 

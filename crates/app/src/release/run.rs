@@ -138,10 +138,11 @@ impl Release {
         Spending { data, reservation, folder, .. }: Spending<'_>,
         steps: &dyn Steps,
     ) -> Result<()> {
-        let measured = run(plan, statement.clone(), sources, data, reservation)?;
+        let measured = run(plan, statement, sources, data, reservation)?;
         measured.write(&folder.subfolder("measurements")?)?;
         let estimates = Estimates::of(&measured)?;
-        let statement = statement.with_public_counts(&measured.public_counts);
+        let stated = measured.header.statement.clone();
+        let statement = stated.with_public_counts(&measured.public_counts);
         drop(measured);
         let outputs = folder.outputs(self.adjust, None);
         outputs.write_unbiased(&statement, &estimates, workload, steps)?;
