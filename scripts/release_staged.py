@@ -20,7 +20,8 @@ class Staged:
         self.folder, self.unit = folder, folder.statement["unit"]
         self.stages, self.certificate = [], None
         first = load(folder.measured / "stage-0" / "strategies.json")
-        if len(first["measures"]) > len(folder.schema.sizes) and any(a.levels for a in folder.schema.attributes):
+        measured = len(first["measures"])
+        if measured > len(folder.schema.sizes) and any(a.levels for a in folder.schema.attributes):
             raise Unsupported("levels that were measured as attributes")
         while (folder.measured / f"stage-{len(self.stages)}").is_dir():
             part = folder.measured / f"stage-{len(self.stages)}"
