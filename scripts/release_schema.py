@@ -1,7 +1,7 @@
 """The schema and the workload of a release: which cells there are, and what every query sums.
 
 Formats: docs/planning.md. Cells are row-major, attributes in the order of the schema."""
-import csv, datetime, io, itertools, math, re
+import copy, csv, datetime, io, itertools, math, re
 from collections import namedtuple
 from decimal import Decimal
 from fractions import Fraction
@@ -253,6 +253,23 @@ class Schema:
 
     def positions(self, names):
         return tuple(sorted(self.names.index(name) for name in names))
+
+    def with_levels(self):
+        """Returns the schema with every level as an attribute after the others."""
+        domain = copy.copy(self)
+        domain.names, domain.sizes, domain.node_of = [*self.names], [*self.sizes], {}
+        for position, attribute in enumerate(self.attributes):
+            for level, nodes in attribute.levels:
+                labels = list(dict.fromkeys(nodes))
+                domain.node_of[len(domain.names)] = position, np.array([labels.index(node)
+                                                                        for node in nodes])
+                domain.names.append(f"{attribute.name}.{level}")
+                domain.sizes.append(len(labels))
+        return domain
+
+    def level(self, position, name):
+        """Returns the position of a level of an attribute."""
+        return self.names.index(f"{self.names[position]}.{name}")
 
     def shape(self, positions):
         return tuple(self.sizes[p] for p in positions)

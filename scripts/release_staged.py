@@ -19,19 +19,16 @@ class Staged:
     def __init__(self, folder):
         self.folder, self.unit = folder, folder.statement["unit"]
         self.stages, self.certificate = [], None
-        first = load(folder.measured / "stage-0" / "strategies.json")
-        measured = len(first["measures"])
-        if measured > len(folder.schema.sizes) and any(a.levels for a in folder.schema.attributes):
-            raise Unsupported("levels that were measured as attributes")
+        self.domain = folder.schema.with_levels()
         while (folder.measured / f"stage-{len(self.stages)}").is_dir():
             part = folder.measured / f"stage-{len(self.stages)}"
-            self.stages.append(Measured(part, folder.schema, self.unit))
+            self.stages.append(Measured(part, self.domain, self.unit))
         names = {p.name for p in folder.measured.iterdir() if p.is_dir()}
         wanted = {f"stage-{k}" for k in range(len(self.stages))}
         require(self.stages and names - {"certificate"} == wanted, "consecutive stages",
                 sorted(names), folder.measured)
         if "certificate" in names:
-            self.certificate = Certificate(folder, len(self.stages))
+            self.certificate = Certificate(folder, self.domain, len(self.stages))
         claimed = folder.statement["certificate"] is not None
         require(claimed == (self.certificate is not None), "a certificate in both or in neither",
                 "one in one", folder.file)
@@ -43,7 +40,7 @@ class Staged:
 
 class Certificate:
     """Published marginals in units of 2^-bits, and noisy distances from them."""
-    def __init__(self, folder, stages):
+    def __init__(self, folder, domain, stages):
         part = folder.measured / "certificate"
         self.file = part / "distances.json"
         document = load(self.file)
@@ -52,7 +49,7 @@ class Certificate:
                 self.file)
         self.bits = document["bits"]
         require(0 < self.bits <= 60, "a number of bits", self.bits, self.file)
-        self.sets = [folder.schema.positions(names) for names in document["marginals"]]
+        self.sets = [domain.positions(names) for names in document["marginals"]]
         self.each, self.sum = (fraction(document[name], self.file)
                                for name in ("deviation", "deviation_of_sum"))
         for deviation in (self.each, self.sum):
@@ -65,7 +62,7 @@ class Certificate:
                 "a distance per marginal", len(self.distances), self.file)
         file = part / "marginals.csv"
         lines = file.read_text("utf-8").split("\n")
-        shapes = [folder.schema.shape(positions) for positions in self.sets]
+        shapes = [domain.shape(positions) for positions in self.sets]
         count = sum(map(math.prod, shapes))
         require(lines[0] == "marginal,units" and lines[-1] == "" and len(lines) == count + 2,
                 f"{count} cells", len(lines) - 2, file)
@@ -129,7 +126,7 @@ def costs(folder, made):
             len(statement["stages"]), folder.file)
     low, high, unproved = Fraction(0), Fraction(0), []
     for k, (stage, measured) in enumerate(zip(statement["stages"], release.stages)):
-        measured_rows(stage["questions"], measured.terms, folder.schema, unit, folder.file)
+        measured_rows(stage["questions"], measured.terms, release.domain, unit, folder.file)
         found = privacy.joint_rho(measured.terms, unit["neighbours"], unit["rows"])
         unproved.append(stated(stage["rho"], found, stage["rho_is_exact_sum"],
                                f"rho of stage {k}", folder.file))
@@ -153,7 +150,8 @@ def costs(folder, made):
 def certificate(folder, release, groups):
     """Checks the certified bounds of the statement, and the published marginals."""
     found, claimed = release.certificate, folder.statement["certificate"]
-    sets = list(dict.fromkeys(group.positions for group in groups))
+    sets = list(dict.fromkeys(part.positions for group in groups
+                              for part in parts(group, release.domain)))
     require(found.sets == sets, "the marginals of the workload", "others", found.file)
     for name, value in (("marginals", len(sets)), ("bits", found.bits)):
         require(claimed[name] == value, f"{name} {value}", claimed[name], folder.file)
@@ -171,30 +169,84 @@ def certificate(folder, release, groups):
 def answers(folder, release, groups, rows):
     """Checks the answers against the published marginals, and their bounds."""
     file, found = folder.path / "answers.csv", release.certificate
-    start = 0
+    start, titles = 0, {}
     for group in groups:
         part = rows[start:start + queries(group)]
-        containing = [k for k, s in enumerate(found.sets) if set(group.positions) <= set(s)]
-        best = min(containing, key=lambda k: (found.marginals[k].size, k))
-        positions, units = found.sets[best], found.marginals[best]
-        drop = tuple(k for k, p in enumerate(positions) if p not in group.positions)
-        units = units.sum(axis=drop) if drop else units
-        values, largest = answered(group, units.astype(float) * 2.0**-found.bits), weights(group)
-        cells = abs(units.astype(float)).sum() * 2.0**-found.bits
-        each = found.bound(found.distances[best], found.each, MISSED)
-        for k, (row, value, weight) in enumerate(zip(part, values, largest)):
-            line = f"line {start + k + 2}"
+        values, bounds = [], []
+        for piece in parts(group, release.domain):
+            containing = [k for k, s in enumerate(found.sets) if set(piece.positions) <= set(s)]
+            best = min(containing, key=lambda k: (found.marginals[k].size, k))
+            positions, units = found.sets[best], found.marginals[best]
+            drop = tuple(k for k, p in enumerate(positions) if p not in piece.positions)
+            units = units.sum(axis=drop) if drop else units
+            of = answered(piece, units.astype(float) * 2.0**-found.bits)
+            values.append(by_node(of, group, piece))
+            cells = abs(units.astype(float)).sum() * 2.0**-found.bits
+            each = found.bound(found.distances[best], found.each, MISSED)
+            titles[len(bounds)] = (each + 4e-16 * (units.size + 2) * cells,
+                                   release.domain.title(positions))
+            bounds.append(by_node(np.full(len(of), len(bounds)), group, piece))
+        values, bounds = (np.concatenate(x, axis=1).ravel() for x in (values, bounds))
+        largest = weights(group)
+        for k, (row, value, which, weight) in enumerate(zip(part, values, bounds, largest)):
+            line, (bound, title) = f"line {start + k + 2}", titles[which]
             slack = CLOSE * max(1.0, abs(value))
             require(abs(float(row[4]) - value) <= slack, f"{line}: estimate {float(value)!r}",
                     row[4], file)
-            rounding = 4e-16 * (units.size + 2) * cells
-            above(weight * (each + rounding), float(row[5]) if row[5] else None,
-                  f"{line}: error_bound_95", file, 1e-6 * max(1.0, weight))
+            above(weight * bound, float(row[5]) if row[5] else None, f"{line}: error_bound_95",
+                  file, 1e-6 * max(1.0, weight))
             require(row[6] == "no", f"{line}: no extrapolation", row[6], file)
-            title = f"of all cells of {folder.schema.title(positions)}"
-            require(row[7].endswith(title), f"{line}: the bound {title}", row[7], file)
+            require(row[7].endswith(f"of all cells of {title}"), f"{line}: the bound of {title}",
+                    row[7], file)
         start += len(part)
     return f"{len(rows)} estimates from the published marginals, with their bounds"
+
+def nested_axis(group, domain):
+    """Returns the axis of a group whose queries are nodes of levels, and the names of the levels."""
+    level = group.family[6:-1] if group.family.startswith("level(") else None
+    for axis, position in enumerate(group.positions):
+        attribute = domain.attributes[position]
+        names = [name for name, _ in attribute.levels if level in (None, name)]
+        if names and (level or group.family == "nested") and group.factors[axis] is not None:
+            return axis, names
+    return None, []
+
+def parts(group, domain):
+    """Returns groups on levels that together have the queries of a group."""
+    axis, names = nested_axis(group, domain)
+    if axis is None:
+        return [group]
+    position, rows = group.positions[axis], len(group.factors[axis])
+    levels = [domain.level(position, name) for name in names]
+    chosen = [(at, np.eye(domain.sizes[at])) for at in levels]
+    if group.family == "nested":
+        rest = rows - sum(len(eye) for _, eye in chosen) - domain.sizes[position]
+        chosen[0] = levels[0], np.vstack([np.ones((rest, domain.sizes[levels[0]])), chosen[0][1]])
+        chosen.append((position, None))
+    pieces = []
+    for at, of_nodes in chosen:
+        axes = [(at if k == axis else p, of_nodes if k == axis else of)
+                for k, (p, of) in enumerate(zip(group.positions, group.factors))]
+        axes.sort(key=lambda pair: pair[0])
+        positions, factors = zip(*axes)
+        pieces.append(group._replace(positions=positions, shape=domain.shape(positions),
+                                     factors=list(factors)))
+    return pieces
+
+def by_node(values, group, piece):
+    """Returns values per query of a part of a group: before, at and after the axis of the nodes."""
+    if piece is group:
+        return values.reshape(1, -1)
+    counts = [n if rows is None else len(rows) for rows, n in zip(piece.factors, piece.shape)]
+    cells = values.reshape(counts)
+    moved = [k for k, p in enumerate(piece.positions) if p not in group.positions]
+    if moved:  # a level is after all attributes
+        axis = next(k for k, p in enumerate(group.positions) if p not in piece.positions)
+        cells = np.moveaxis(cells, moved[0], axis)
+    else:  # the leaves
+        axis = next(k for k, (a, b) in enumerate(zip(group.factors, piece.factors)) if a is not b)
+    before = math.prod(cells.shape[:axis])
+    return cells.reshape(before, cells.shape[axis], -1)
 
 def weights(group):  # the largest absolute weight of every query
     if group.joint is not None:
@@ -230,6 +282,8 @@ def records(folder, release):
             folder.file)
     if found is None:
         raise Unsupported("their errors, as there is no certificate; their number and values are")
+    for of, nodes in release.domain.node_of.values():
+        columns.append(nodes[columns[of]])
     distances = []
     for positions, units in zip(found.sets, found.marginals):
         cells = np.ravel_multi_index([columns[p] for p in positions], units.shape)
