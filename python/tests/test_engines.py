@@ -271,7 +271,7 @@ class SQLite(Engines):
             self.assertLessEqual(distance, 1, repr(value))
 
 
-class Typed(Engines):
+class Typed:
     """Tests of engines with typed columns, in the order of ``TYPES``."""
 
     def test_counts_equal_those_in_memory(self):
@@ -307,7 +307,7 @@ class Typed(Engines):
 
 
 @unittest.skipIf(duckdb is None, "no duckdb: pip install duckdb")
-class DuckDB(Typed):
+class DuckDB(Typed, Engines):
     TYPES = ("BIGINT", "INTEGER", "HUGEINT", "DOUBLE", "DECIMAL(10,2)", "VARCHAR", "BOOLEAN",
              "TIMESTAMP")
 
@@ -371,7 +371,7 @@ class DuckDB(Typed):
 
 
 @unittest.skipIf(pyspark is None, "no pyspark: pip install pyspark, and Java")
-class Spark(Typed):
+class Spark(Typed, Engines):
     TYPES = ("BIGINT", "INT", "DECIMAL(38,0)", "DOUBLE", "DECIMAL(10,2)", "STRING", "BOOLEAN",
              "TIMESTAMP_NTZ")
 
@@ -420,7 +420,7 @@ class Spark(Typed):
 
 
 @unittest.skipIf(POSTGRES is None, "no PostgreSQL: pip install psycopg, set MATMECH_POSTGRES")
-class PostgreSQL(Typed):
+class PostgreSQL(Typed, Engines):
     TYPES = ("bigint", "integer", "numeric(38,0)", "double precision", "numeric(10,2)", "text",
              "boolean", "timestamp")
 
