@@ -2,7 +2,8 @@
 //!
 //! **Where can privacy be lost?** Only in this module. No types but [`PrivateTable`],
 //! [`ReleaseTable`] and [`OpenValuesQuestion`] take private counts and return values computed from
-//! them. A mechanism holds a [`PaidAccess`] and sees no record. It asks a [`Question`] or a [`CandidateSelection`], each with
+//! them. A mechanism holds a [`PaidAccess`] and sees no record. It asks a [`Question`] or a
+//! [`CandidateSelection`], each with
 //! a privacy cost. The table pays the cost from its accountant *before* it reads a count, and the
 //! noise is drawn in one function of [`privacy`](crate::privacy). Planners, estimators and the
 //! loops of adaptive mechanisms use only the schema, the budget and answers that were paid for: two

@@ -40,8 +40,8 @@ impl StagedPlan {
     /// A share of ρ pays for the certificate; with share 0 there is none.
     ///
     /// # Errors
-    /// An invalid share; a schema with public counts; a workload that the mechanism refuses; a budget that is too large for fine
-    /// noise; only a public number of records.
+    /// An invalid share; a schema with public counts; a workload that the mechanism refuses; a
+    /// budget that is too large for fine noise; only a public number of records.
     pub fn of(
         settings: Staged,
         workload: &GroupedWorkload,
