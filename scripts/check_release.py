@@ -7,6 +7,7 @@ line is `checked`, `failed` or `could not be checked`. The exit status is 0 if n
 import argparse, json, sys
 from pathlib import Path
 from release_folder import Folder, checksums, statements, unit_of
+from release_open_values import FILES, OpenValues, open_values
 from release_plan import epsilon, plan
 from release_report import Report, UNCHECKED
 from release_staged import staged
@@ -27,27 +28,32 @@ def check(path, ledger=None):
     """Checks a folder; returns the report."""
     report, made = Report(path), {}
     def read():
-        made["folder"] = Folder(path)
+        is_open = (path / "measurements" / "values.json").exists()
+        made["folder"] = OpenValues(path) if is_open else Folder(path)
         return f"{len(made['folder'].schema.sizes)} attributes"
     report.check("checksums", checksums, path)
     if not report.check("schema and statement", read):
         return report
     folder = made["folder"]
-    report.check("agreement of the files", statements, folder)
+    if not folder.is_open:
+        report.check("agreement of the files", statements, folder)
     unit = folder.statement["unit"] if report.check("privacy unit", unit_of, folder) else None
     report.check("epsilon", epsilon, folder)
-    if folder.is_staged:
+    if folder.is_open:
+        open_values(report, folder, unit)
+    elif folder.is_staged:
         staged(report, folder, unit)
     else:
         plan(report, folder, unit)
     report.check("statement.md", markdown, folder)
-    report.check("report.html", html_page, folder)
+    if not folder.is_open:
+        report.check("report.html", html_page, folder)
     if ledger is None:
         report.add("ledger", UNCHECKED, why="it was not given: --ledger LEDGER")
     else:
         report.check("ledger", ledger_of, folder, ledger)
-    known = {"answers.csv", "adjusted.csv", "records.csv", "measurements", "statement.json",
-             "statement.md", "report.html", "SHA256SUMS"}
+    known = FILES if folder.is_open else FILES | {"answers.csv", "adjusted.csv", "records.csv",
+                                                  "report.html"}
     extra = sorted(p.name for p in path.iterdir() if p.name not in known)
     if extra:
         report.add("other files", UNCHECKED, why=", ".join(extra))

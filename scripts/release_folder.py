@@ -32,6 +32,8 @@ def checksums(folder):
 
 class Folder:
     """The files of a release."""
+    is_open = False
+
     def __init__(self, path):
         self.path, self.measured = path, path / "measurements"
         self.statement = load(path / "statement.json")

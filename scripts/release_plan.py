@@ -18,7 +18,7 @@ def stated(value, found, is_exact, what, file):
     more = 1 + Fraction(1, 10**9)
     high = found.lower if found.lower == found.upper and is_exact else found.trivial
     require(decimal(value) <= high * more, f"{what} of at most {float(high)!r}", value, file)
-    if is_exact and not found.is_above(decimal(value) / more):
+    if is_exact and value > 0 and not found.is_above(decimal(value) / more):
         kind = f"that some neighbours attain {what} {value!r}"
     elif not found.is_at_most(decimal(value) * more):
         kind = f"that no neighbours exceed {what} {value!r}"
@@ -63,11 +63,12 @@ def rho_of_plan(folder, measured, unit):
 def epsilon(folder):
     """Checks epsilon of the reserved rho at the stated delta."""
     statement = folder.statement
-    found = privacy.epsilon_of(statement["rho_reserved"], statement["delta"])
-    require(0 < statement["delta"] < 1, "delta between 0 and 1", statement["delta"], folder.file)
+    delta, new = statement["delta"], statement.get("new_delta", 0.0)
+    require(0 <= new < delta < 1, "delta between delta' and 1", delta, folder.file)
+    found = privacy.epsilon_of(statement["rho_reserved"], float(decimal(delta) - decimal(new)))
     require(found * (1 - CLOSE) <= statement["epsilon"] <= found * (1 + 3 * CLOSE),
             f"epsilon {found!r} at delta {statement['delta']!r}", statement["epsilon"], folder.file)
-    return f"{found!r} at delta {statement['delta']!r}"
+    return f"{found!r} at delta {delta!r}" + (f", of which {new!r} is delta'" if new else "")
 
 def table(file, columns):
     """Returns the rows of a table of answers, whose header starts with the given columns."""

@@ -1,5 +1,5 @@
 """The lines of a report on a release, and comparisons that raise differences."""
-import hashlib, json, re
+import hashlib, json, math, re
 from decimal import Decimal
 from fractions import Fraction
 from release_schema import Unsupported
@@ -65,6 +65,10 @@ def near(expected, found, what, file, tolerance=CLOSE):
 
 def decimal(number):  # a double stands for its shortest decimal
     return Fraction(Decimal(repr(number)))
+
+def in_digits(number):  # as statements print numbers: at least six decimals and four digits
+    places = math.ceil(-math.log10(abs(number))) + 4 if number else 6
+    return f"{number:.{max(places, 6)}f}"
 
 def strict(pairs):  # a repeated key could hide a number
     keys = [key for key, _ in pairs]

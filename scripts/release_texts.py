@@ -2,7 +2,7 @@
 import html, json, math, re
 from fractions import Fraction
 import release_privacy as privacy
-from release_report import decimal, require, sha256, strict
+from release_report import CLOSE, decimal, in_digits, require, sha256, strict
 
 PROTECTS = {
     privacy.ADD: "whether or not these records are in the table",
@@ -27,7 +27,7 @@ def explained(folder):
     statement = folder.statement
     known = [number for name, value in statement.items()
              for number in numbers(value) if name not in ("subspaces", "not_protected")]
-    known += [float(statement["queries"]), 95.0, 5.0, 20.0]  # ChaCha20 has 20 rounds
+    known += [float(statement.get("queries", 0)), 95.0, 5.0, 20.0]  # ChaCha20 has 20 rounds
     known.append(float(len(statement.get("stages", []))))
     known += [0.0] * bool(folder.schema.impossible)
     known += [math.ceil(10 * x) / 10 for x in numbers(statement.get("certificate"))]
@@ -84,9 +84,10 @@ def markdown(folder):
         f"everybody, with all records that have the same value of {plain(limit['column'])}"
     phrase = f"{who}, {PROTECTS[statement['unit']['neighbours']]}: "
     require(budget[3].startswith(phrase), phrase, budget[3][:200], file)
-    for number in (statement["rho_reserved"], statement["rho"]):
+    new = [statement["new_delta"]] if folder.is_open else []
+    for number in (statement["rho_reserved"], statement["rho"], *new):
         found = [float(token) for token in NUMBER.findall(guarantee[0])]
-        require(number in found, f"rho {number!r}", "none", file)
+        require(number in found, f"the cost {number!r}", "none", file)
     ledger = statement["ledger"]
     if ledger:
         words = f"in line {ledger['line']} of the ledger {plain(ledger['file'])} (SHA-256 of the " \
@@ -109,6 +110,13 @@ def markdown(folder):
 def check_table(folder, lines, file):
     statement = folder.statement
     rows = [re.split(r"(?<!\\) \| ", line[2:-2]) for line in lines if line.startswith("| ")][1:]
+    if folder.is_open:
+        wanted = [statement["column"], statement["rho"], statement["new_delta"],
+                  in_digits(statement["threshold"])]
+        found = [[plain(name), float(rho), float(new), threshold]
+                 for name, rho, new, threshold in rows]
+        require(found == [[plain(wanted[0]), *wanted[1:]]], wanted, found, file)
+        return
     if folder.is_staged:
         wanted = [[str(k)] + cells_of(row) for k, stage in enumerate(statement["stages"])
                   for row in stage["questions"]]
@@ -166,7 +174,7 @@ def ledger(folder, path):
     digests = [sha256(line.encode("utf-8")) for line in lines]
     require(digests[count - 1] == head["last"], f"line {count} of the hash in line 1",
             "a changed line", path)
-    spent, open_, reserved = Fraction(0), set(), []
+    spent, new, open_, reserved = Fraction(0), Fraction(0), set(), []
     for number, line in enumerate(parsed[2:], 3):
         require(line["previous"] == digests[number - 2],
                 f"line {number}: the hash of line {number - 1}",
@@ -178,6 +186,9 @@ def ledger(folder, path):
                     path)
             require(line["rho"] > 0, "a positive rho", line["rho"], path)
             spent += decimal(line["rho"])
+            require(0 < line.get("new_delta", 0.5) < 1, "delta' between 0 and 1",
+                    line.get("new_delta"), path)
+            new += decimal(line.get("new_delta", 0.0))
             open_.add(line["reserve"])
         else:
             require(line["settle"] in open_, "the settlement of an open reservation",
@@ -186,6 +197,8 @@ def ledger(folder, path):
             open_.remove(line["settle"])
     require(spent <= decimal(opening["total_rho"]), f"at most {opening['total_rho']!r}",
             f"{float(spent)!r} reserved", path)
+    if new:
+        within_delta(opening, spent, new, path)
     own, statement = folder.statement["ledger"], folder.statement
     require(own is not None, "a reservation in the statement", "none", folder.file)
     require(own["line"] in reserved and digests[own["line"] - 1] == own["sha256"],
@@ -193,6 +206,9 @@ def ledger(folder, path):
     require(parsed[own["line"] - 1]["rho"] == statement["rho_reserved"],
             f"rho {statement['rho_reserved']!r} in line {own['line']}",
             parsed[own["line"] - 1]["rho"], path)
+    found = parsed[own["line"] - 1].get("new_delta")
+    require(found == statement.get("new_delta"),
+            f"delta' {statement.get('new_delta')!r} in line {own['line']}", found, path)
     limit = statement["person_limit"]
     # Noise that also hides added and removed records hides replaced ones.
     weaker = {**statement["unit"], "neighbours": privacy.REPLACE}
@@ -203,3 +219,13 @@ def ledger(folder, path):
             opening.get("person"), path)
     return f"the chain of {len(lines)} lines; {len(reserved)} reservations of {float(spent)!r} " \
         f"in a total of {opening['total_rho']!r}; line {own['line']} is this release"
+
+def within_delta(opening, spent, new, path):
+    """Checks that rho and delta' of all reservations keep to the ledger's epsilon and delta."""
+    delta = opening["delta"]
+    require(delta is not None and new < decimal(delta), "a delta above the sum of delta'",
+            f"{delta!r}, and {float(new)!r} reserved", path)
+    most = privacy.epsilon_of(opening["total_rho"], delta)
+    found = privacy.epsilon_of(float(spent), float(decimal(delta) - new))
+    require(found <= most * (1 + 3 * CLOSE), f"at most epsilon {most!r} at delta {delta!r}",
+            f"{found!r} reserved, with {float(new)!r} of delta", path)

@@ -30,7 +30,7 @@ import release_privacy  # noqa: E402
 import release_schema  # noqa: E402
 from drawn_releases import Drawn  # noqa: E402
 from release_folder import Folder, Measured  # noqa: E402
-from release_plan import Answers  # noqa: E402
+from release_plan import Answers, stated  # noqa: E402
 
 RELEASES = int(os.environ.get("MATMECH_RELEASES", "8"))
 
@@ -178,6 +178,10 @@ class Brute(unittest.TestCase):
             found = release_privacy.joint_rho(measured.terms, unit["neighbours"], unit["rows"])
             self.assertEqual(found.lower, worst * unit["rows"]**2, release.folder)
 
+    def test_a_stage_without_questions_costs_nothing(self):
+        found = release_privacy.joint_rho([], release_privacy.ADD, 1)
+        self.assertIsNone(stated(0.0, found, True, "rho of a stage", "statement.json"))
+
     def test_the_search_over_corners_is_complete(self):
         for release in self.releases:
             folder = Folder(release.out)
@@ -310,6 +314,21 @@ PLAN = {
     "measurements of another release": lambda f, g, h: [
         shutil.rmtree(f / "measurements"), shutil.copytree(h / "measurements", f / "measurements")],
     "answers of another release": lambda f, g, h: shutil.copy(h / "answers.csv", f / "answers.csv"),
+    "a lower squared sensitivity": lambda f, g, h: both(
+        f, r'("squared_sensitivity": ?")\d', r"\g<1>0"),
+    "a repeated key": lambda f, g, h: both(f, r'("epsilon": ?[\d.]+)', r'\g<1>, "epsilon": 0.5'),
+    "another number of queries": lambda f, g, h: both(f, r'("queries": ?"\d)', r"\g<1>1"),
+    "other words for the unit": lambda f, g, h: both(f, ", up to 2 times", ""),
+    "a limit per person that nothing enforced": lambda f, g, h: [
+        both(f, r'("person_limit": ?)null', r'\g<1>{"column": "id", "rows": 2}'),
+        edit(f / "statement.md", "everybody with at most 2 record.s.", "everybody, with all records "
+             "that have the same value of `id`")],
+    "a number of records that is known exactly": lambda f, g, h: both(
+        f, r'("number_of_records_is_public": ?)false', r"\g<1>true"),
+    "a file added to the measurements": lambda f, g, h: write(
+        f / "measurements/noisy-2.csv", "subspace,answer\n"),
+    "a subspace removed": lambda f, g, h: edit(
+        f / "measurements/strategies.json", r'("subspaces":\[)\{[^{}]*\},', r"\g<1>"),
     "a changed schema": lambda f, g, h: edit(
         f / "measurements/schema.toml", r'"f", "m"', '"m", "f"'),
     "a changed schema in all files": lambda f, g, h: [
