@@ -26,7 +26,8 @@ from release_report import sha256  # noqa: E402
 #: What cannot be checked of releases of values.
 UNSEEN = ALWAYS | {"values that are not listed"}
 
-TEXTS = ["baker", "Baker", "a, \"b\"", " cook ", "ünï|x", "c\\d", "7", "true", "x`y*z", "other", ""]
+TEXTS = ["baker", "Baker", "a, \"b\"", " cook ", "ünï|x", "c\\d", "7", "true", "x`y*z", "other",
+         ""]
 
 
 def run(*words):
@@ -36,13 +37,14 @@ def run(*words):
 
 
 def draft(folder, draw):
-    """Makes a random private draft; returns the folders of its releases of values, and its ledger."""
+    """Makes a random private draft; returns the folders of its values, and its ledger."""
     with open(folder / "table.csv", "w", newline="", encoding="utf-8") as file:
         out = csv.writer(file)
         out.writerow(["who", "job|type", "town"])
         for _ in range(draw.choice([50, 2000])):
             rare = f"rare {draw.randint(1, 400)}"
-            out.writerow([draw.randint(1, 900), draw.choice([*TEXTS, rare]), draw.choice(TEXTS[:4])])
+            town = draw.choice(TEXTS[:4])
+            out.writerow([draw.randint(1, 900), draw.choice([*TEXTS, rare]), town])
     columns = ["--open", "job|type"] + draw.choice([[], ["--open", "town"]])
     unit = ["--neighbours", draw.choice(["add-remove", "replace"]),
             "--unit-rows", draw.choice([1, 1, 2, 7])]
@@ -265,7 +267,8 @@ class OpenValues(unittest.TestCase):
     def test_tails_agree_where_their_formulas_meet(self):
         near, far = (release_open_values.ln_tail(20 + step) for step in (-1e-9, 0))
         self.assertAlmostEqual(near, far, 6)
-        self.assertAlmostEqual(release_open_values.ln_tail(6.0), math.log(9.865876450376946e-10), 12)
+        tail = release_open_values.ln_tail(6.0)
+        self.assertAlmostEqual(tail, math.log(9.865876450376946e-10), 12)
 
 
 if __name__ == "__main__":

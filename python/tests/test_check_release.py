@@ -321,8 +321,8 @@ PLAN = {
     "other words for the unit": lambda f, g, h: both(f, ", up to 2 times", ""),
     "a limit per person that nothing enforced": lambda f, g, h: [
         both(f, r'("person_limit": ?)null', r'\g<1>{"column": "id", "rows": 2}'),
-        edit(f / "statement.md", "everybody with at most 2 record.s.", "everybody, with all records "
-             "that have the same value of `id`")],
+        edit(f / "statement.md", "everybody with at most 2 record.s.",
+             "everybody, with all records that have the same value of `id`")],
     "a number of records that is known exactly": lambda f, g, h: both(
         f, r'("number_of_records_is_public": ?)false', r"\g<1>true"),
     "a file added to the measurements": lambda f, g, h: write(
