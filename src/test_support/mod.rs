@@ -5,6 +5,7 @@ mod impulse;
 #[path = "../../crates/core/src/test_support.rs"]
 mod inputs;
 mod samples;
+pub(crate) mod typed_tables;
 
 pub(crate) use forwarding::{Exchange, Forwarding};
 pub(crate) use impulse::Impulse;

@@ -25,7 +25,27 @@ pub trait GramSource: fmt::Debug + Send + Sync {
     /// # Errors
     /// There are too many cells for a dense matrix.
     fn gram(&self) -> Result<Array2<f64>>;
+
+    /// Computes the pseudo-inverse of the matrix, if that is cheaper than from the matrix.
+    ///
+    /// # Errors
+    /// The eigensolver fails.
+    fn covariance(&self) -> Result<Option<Array2<f64>>> {
+        Ok(None)
+    }
+
+    /// Computes queries with this Gram matrix and their inverse, if that is cheaper than from the
+    /// matrix.
+    ///
+    /// # Errors
+    /// The eigensolver fails.
+    fn queries_and_inverse(&self) -> Result<Option<QueriesWithInverse>> {
+        Ok(None)
+    }
 }
+
+/// Queries, one per row, and the matrix that maps their answers to cells by least squares.
+pub type QueriesWithInverse = (Array2<f64>, Array2<f64>);
 
 /// The form in which a factor is given.
 #[derive(Debug)]
@@ -124,6 +144,17 @@ impl StrategyFactor {
         }
         gram /= max;
         Ok(Self::from_gram(shape, Arc::new(gram)))
+    }
+
+    /// Returns the factor at unit privacy cost.
+    ///
+    /// # Errors
+    /// No diagonal entry of V is positive.
+    pub fn scaled(&self) -> Result<Self> {
+        match &self.0.form {
+            Form::GramSource(source) if source.sensitivity_squared() == 1.0 => Ok(self.clone()),
+            _ => Self::from_gram_scaled(self.shape(), self.gram()?.as_ref().clone()),
+        }
     }
 
     /// Creates a strategy of few queries over many cells, stored as rows and scaled to unit privacy
@@ -237,6 +268,13 @@ impl StrategyFactor {
         if let Some(known) = self.0.pair.get() {
             return Ok(known);
         }
+        let known = match &self.0.form {
+            Form::GramSource(source) => source.queries_and_inverse()?,
+            _ => None,
+        };
+        if let Some((queries, inverse)) = known {
+            return Ok(self.0.pair.get_or_init(|| (Arc::new(queries), Arc::new(inverse))));
+        }
         let (queries, inverse) = match &self.0.form {
             Form::Gram | Form::GramSource(_) => {
                 let range = Semidefinite::of(self.gram()?.view())?;
@@ -320,6 +358,11 @@ impl StrategyFactor {
     fn pseudo_inverse(&self) -> Result<Array2<f64>> {
         if self.is_low_rank() {
             return self.sum_of_rows(|eigenvalue| eigenvalue.powi(-2));
+        }
+        if let Form::GramSource(source) = &self.0.form
+            && let Some(covariance) = source.covariance()?
+        {
+            return Ok(covariance);
         }
         let gram = self.gram()?;
         let v = gram.view();

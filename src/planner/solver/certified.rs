@@ -104,12 +104,8 @@ impl CertifiedSolver {
             None => optimal.select(&gram)?,
         };
         let certificate = selection.certificate;
-        let matrix = selection.strategy.factors()[0].gram()?.as_ref().clone();
         Ok(Solved {
-            strategy: SubspaceStrategy::Kronecker(vec![StrategyFactor::from_gram_scaled(
-                problem.sizes,
-                matrix,
-            )?]),
+            strategy: SubspaceStrategy::Kronecker(vec![selection.strategy.factors()[0].scaled()?]),
             error: selection.error,
             lower_bound: certificate.map(|c| c.lower_bound),
             proof: selection.proof,

@@ -1,8 +1,10 @@
 //! Plans and subqueries against the formulas of S3.
 
 use super::*;
-use crate::domain::AxisSet;
+use crate::domain::{Attribute, AttributeKind, AxisSet, Hierarchy};
 use crate::residual::{averaged, centre_box};
+use crate::strategy::{Optimal, StrategySelector};
+use crate::workload::Gram;
 
 /// Weighted Fourier Factorization against the authors' formula.
 ///
@@ -138,7 +140,8 @@ fn planners_with_fixed_bases_equal_sums_over_residual_spaces() {
         expected,
         max_relative = 1e-10
     );
-    let prefix = SIZES.map(|n| PrefixBasis.strategy(n).unwrap().gram().unwrap().as_ref().clone());
+    let prefix =
+        SIZES.map(|n| PrefixBasis.strategy(n, 0).unwrap().gram().unwrap().as_ref().clone());
     for gram in &prefix {
         assert_relative_eq!(
             gram.diag().iter().copied().fold(0.0, f64::max),
@@ -166,4 +169,88 @@ fn residual_planner_equals_the_closed_form() {
     let roots: f64 = [1.0 / 6.0, 1.0 / 6.0, 2.0 / 3.0, 2.0 / 3.0f64].iter().map(|l| l.sqrt()).sum();
     assert_relative_eq!(plan.total_variance(), roots * roots, max_relative = 1e-12);
     assert_eq!(plan.measurements().len(), 4);
+}
+
+/// ResidualPlanner+ on prefixes over four values and a cell outside their order: the basis is the
+/// optimum for these queries, and has a smaller error than that for prefixes over five values.
+#[test]
+fn prefix_bases_know_the_cells_outside_the_order() {
+    let age = Attribute::new("age", 4, AttributeKind::Numeric).with_extra_cells(1);
+    let schema = Schema::new(vec![age]).unwrap();
+    let workload =
+        GroupedWorkload::all_ways(schema, &GroupFamily::Product(Family::PREFIX), &[1]).unwrap();
+    let rows = Array2::from_shape_fn((5, 5), |(q, cell)| match q {
+        4 => f64::from(u8::from(cell == 4)),
+        _ => f64::from(u8::from(cell <= q)),
+    });
+    let gram = rows.t().dot(&rows);
+    let centring = Array2::eye(5) - 0.2;
+    let residual = centring.dot(&gram).dot(&centring);
+    let total = |strategy: &Array2<f64>| {
+        let mean_energy = gram.sum() / 25.0;
+        let error = residual.dot(&pseudo_inverse(strategy)).diag().sum();
+        (mean_energy.sqrt() + error.sqrt()).powi(2)
+    };
+    let best = Optimal::default()
+        .select(&Gram::dense(&[5], &residual + &Array2::<f64>::ones((5, 5))).unwrap())
+        .unwrap();
+    let best = PrefixBasis::with(best.strategy.factors()[0].gram().unwrap().as_ref().clone());
+    let expected = total(&best.unwrap().gram().unwrap());
+    let plus = ResidualPlannerPlus::dividing(NoiseDivision::Workload);
+    assert_relative_eq!(variance(&plus, &workload), expected, max_relative = 1e-9);
+    let ignored = PrefixBasis.strategy(5, 0).unwrap().gram().unwrap();
+    assert!(expected < 0.999 * total(&ignored), "{expected} {}", total(&ignored));
+}
+
+/// All nodes over 264 leaves in counties of 1 to 32, alone and for each of two sexes: the errors are
+/// those of the strategies' own matrices, which are not changed by exchanging leaves of a county.
+#[test]
+fn leaves_of_a_county_are_exchangeable_in_residual_subspaces() {
+    let sizes: Vec<usize> = (1..=8).flat_map(|k| [k, 33 - 4 * k, 4 * k]).collect();
+    let hierarchy = Hierarchy::groups(&sizes).unwrap();
+    let leaves = hierarchy.leaves();
+    let area = Attribute::new("area", leaves, AttributeKind::Categorical);
+    let sex = Attribute::new("sex", 2, AttributeKind::Categorical);
+    let schema = Schema::new(vec![area.with_hierarchy(hierarchy.clone()), sex]).unwrap();
+    let nodes = [Family::nested(&hierarchy), Family::IDENTITY];
+    let group = |positions: &[usize]| {
+        let set = set(positions);
+        QueryGroup::product(&schema, set, &nodes[..positions.len()], 1.0).unwrap()
+    };
+    let groups = vec![group(&[0]), group(&[0, 1])];
+    let workload = GroupedWorkload::new(schema.clone(), groups).unwrap();
+    let plan = QuerySmasher::default().plan(&workload, cost(1.0)).unwrap();
+    let bound = plan.lower_bound().unwrap();
+    assert!(plan.total_variance() <= bound * (1.0 + 1e-7), "{} {bound}", plan.total_variance());
+    let gram = nodes[0].gram(&[leaves]).unwrap();
+    let centring = Array2::eye(leaves) - 1.0 / leaves as f64;
+    let residual = centring.dot(&gram).dot(&centring);
+    let mean_energy = gram.sum() / (leaves * leaves) as f64;
+    // Σ of the squared means of the two queries for the sexes is 2/4.
+    let (mut alone, mut by_sex) = (0.0, 0.0);
+    for measured in plan.measurements() {
+        let SubspaceStrategy::Kronecker(factors) = measured.strategy.as_ref() else { panic!() };
+        let has_area = measured.attributes.positions().any(|p| p == 0);
+        let has_sex = measured.attributes.positions().any(|p| p == 1);
+        let of_area = match has_area {
+            true => {
+                let strategy = factors[0].gram().unwrap();
+                assert!((strategy[[1, 1]] - strategy[[2, 2]]).abs() < 1e-12);
+                let inverse = linalg::Semidefinite::of(strategy.view()).unwrap().pseudo_inverse();
+                (&residual * &inverse).sum()
+            }
+            false => mean_energy,
+        };
+        // V of the sexes is I − J/2 scaled to a diagonal of 1, so tr(P V⁺) = 1/2.
+        let of_sex = 0.5;
+        let share = measured.privacy_cost.get();
+        if !has_sex {
+            alone += of_area / share;
+        }
+        by_sex += of_area * of_sex / share;
+    }
+    assert_relative_eq!(alone, plan.groups()[0].variance, max_relative = 1e-8);
+    assert_relative_eq!(by_sex, plan.groups()[1].variance, max_relative = 1e-8);
+    let anova = Anova::default().plan(&workload, cost(1.0)).unwrap();
+    assert!(anova.total_variance() <= plan.total_variance() * (1.0 + 1e-12));
 }

@@ -9,6 +9,7 @@ use ndarray::{Array1, Array2, Axis};
 
 use super::low_rank::RowReduction;
 use crate::error::Result;
+use crate::exchangeable::{Exchangeable, Parts};
 use crate::symmetry::Reduction;
 use matmech_linalg::{self as linalg, Semidefinite};
 
@@ -115,6 +116,16 @@ impl Dual {
             }
         }
         Ok(Dual { orbit_sizes, blocks })
+    }
+
+    /// Prepares the blocks of a Gram matrix with exchangeable values. O(Σ block³).
+    ///
+    /// # Errors
+    /// The eigensolver fails.
+    pub fn of_exchangeable(values: &Exchangeable, parts: &Parts) -> Result<Self> {
+        let scaled = values.blocks().into_iter().zip(parts.blocks());
+        let scaled = scaled.map(|((orbits, copies), block)| (orbits, block * (copies * copies)));
+        Self::of_blocks(values.orbit_sizes(), scaled.collect())
     }
 
     /// Prepares a workload given by its rows, whose roots are known.

@@ -2,21 +2,20 @@
 
 use std::sync::Arc;
 
-use ndarray::Array2;
-
 use super::dual::Dual;
 use super::identical_cells::CellClasses;
 use super::options::{Optimal, OptimalOptions};
 use super::proof::{Proof, ProofWeights};
-use super::weighting::{Weighting, orbit_means};
+use super::weighting::{Weighting, means_of_orbits, orbit_means};
 use crate::error::Result;
+use crate::exchangeable::{Exchangeable, ExchangeableStrategy};
 use crate::symmetry::Reduction;
 use crate::workload::{Gram, GramFactor};
 use crate::{Certificate, Selection, Status, StrategyFactor};
 
 /// The optimum of one Kronecker factor.
 struct FactorOptimum {
-    gram: Arc<Array2<f64>>,
+    strategy: StrategyFactor,
     dual: Arc<Vec<f64>>,
     /// The weights of the strategy.
     weights: Arc<Vec<f64>>,
@@ -67,7 +66,7 @@ impl Optimal {
             if optimum.certificate.status != Status::Converged {
                 total.status = optimum.certificate.status;
             }
-            strategy.push(StrategyFactor::from_gram(&factor.shape, optimum.gram.clone()));
+            strategy.push(optimum.strategy.clone());
             dual.push(optimum.dual.clone());
             weights.push(optimum.weights.clone());
         }
@@ -76,8 +75,12 @@ impl Optimal {
     }
 }
 
-/// Solves one dense factor. O(cells³) per iteration.
+/// Solves one dense factor. O(cells³) per iteration, or O(classes³) for classes of exchangeable
+/// values.
 fn solve_factor(factor: &GramFactor, weighting: &Weighting<'_>) -> Result<FactorOptimum> {
+    if let Some(values) = Exchangeable::of(&factor.shape, factor.matrix.view()) {
+        return solve_exchangeable(factor, values, weighting);
+    }
     if let Some(classes) = CellClasses::of(factor.matrix.view()) {
         return solve_classes(factor, &classes, weighting);
     }
@@ -91,7 +94,29 @@ fn solve_factor(factor: &GramFactor, weighting: &Weighting<'_>) -> Result<Factor
     let per_cell =
         |weights: &[f64]| Arc::new(orbits.orbit_of.iter().map(|&orbit| weights[orbit]).collect());
     Ok(FactorOptimum {
-        gram: Arc::new(gram),
+        strategy: StrategyFactor::from_gram(&factor.shape, Arc::new(gram)),
+        dual: per_cell(&proved.dual),
+        weights: per_cell(&proved.point.mu),
+        certificate: proved.certificate,
+    })
+}
+
+/// Solves one dense factor with one weight per class of exchangeable values.
+fn solve_exchangeable(
+    factor: &GramFactor,
+    values: Exchangeable,
+    weighting: &Weighting<'_>,
+) -> Result<FactorOptimum> {
+    let (sizes, orbit_of) = (values.orbit_sizes(), values.orbits());
+    let dual = Dual::of_exchangeable(&values, &values.parts(factor.matrix.view()))?;
+    let means = |weights: &[f64]| means_of_orbits(&orbit_of, &sizes, weights);
+    let proved = weighting.proved(&dual, dual.uniform(), factor.matrix.nrows(), means)?;
+    let parts = values.strategy_parts(dual.strategy_rows(&proved.point));
+    let strategy = Arc::new(ExchangeableStrategy::new(values, parts));
+    let per_cell =
+        |weights: &[f64]| Arc::new(orbit_of.iter().map(|&orbit| weights[orbit]).collect());
+    Ok(FactorOptimum {
+        strategy: StrategyFactor::from_gram_source(&factor.shape, strategy),
         dual: per_cell(&proved.dual),
         weights: per_cell(&proved.point.mu),
         certificate: proved.certificate,
@@ -119,7 +144,7 @@ fn solve_classes(
         Arc::new(classes.divided(&classed))
     };
     Ok(FactorOptimum {
-        gram: Arc::new(gram),
+        strategy: StrategyFactor::from_gram(&factor.shape, Arc::new(gram)),
         dual: per_cell(&proved.dual),
         weights: per_cell(&proved.point.mu),
         certificate: proved.certificate,

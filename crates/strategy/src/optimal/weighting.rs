@@ -53,9 +53,14 @@ impl Weighting<'_> {
 
 /// Returns the mean weight of every orbit.
 pub(super) fn orbit_means(orbits: &Orbits, weights: &[f64]) -> Vec<f64> {
-    let mut means = vec![0.0; orbits.sizes.len()];
-    for (&orbit, weight) in orbits.orbit_of.iter().zip(weights) {
-        means[orbit] += weight / orbits.sizes[orbit];
+    means_of_orbits(&orbits.orbit_of, &orbits.sizes, weights)
+}
+
+/// Returns the mean weight of every orbit, from the orbit of every cell and the sizes of the orbits.
+pub(super) fn means_of_orbits(orbit_of: &[usize], sizes: &[f64], weights: &[f64]) -> Vec<f64> {
+    let mut means = vec![0.0; sizes.len()];
+    for (&orbit, weight) in orbit_of.iter().zip(weights) {
+        means[orbit] += weight / sizes[orbit];
     }
     means
 }

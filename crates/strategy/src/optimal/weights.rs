@@ -8,6 +8,7 @@ use super::dual::Dual;
 use super::options::Optimal;
 use super::search::certify;
 use crate::error::Result;
+use crate::exchangeable::{Exchangeable, Parts};
 use crate::symmetry::Reduction;
 use matmech_linalg as linalg;
 
@@ -43,14 +44,15 @@ impl Optimal {
         gram: ArrayView2<'_, f64>,
         start: Option<&[f64]>,
     ) -> Result<OptimumOfGram> {
-        let reduction = Reduction::of(shape, gram);
-        let (dual, orbits) = (Dual::new(&reduction)?, &reduction.orbits);
-        let cells = orbits.cells();
+        let structure = Structure::of(shape, gram);
+        let dual = structure.dual()?;
+        let (orbit_of, sizes) = structure.orbits();
+        let cells = orbit_of.len();
         let start = match start.filter(|start| start.len() == cells) {
             Some(start) => {
-                let mut mean = vec![MIN_START / cells as f64; orbits.sizes.len()];
-                for (&orbit, mu) in orbits.orbit_of.iter().zip(start) {
-                    mean[orbit] += mu / orbits.sizes[orbit];
+                let mut mean = vec![MIN_START / cells as f64; sizes.len()];
+                for (&orbit, mu) in orbit_of.iter().zip(start) {
+                    mean[orbit] += mu / sizes[orbit];
                 }
                 mean
             }
@@ -58,45 +60,107 @@ impl Optimal {
         };
         let Proved { dual: weights, certificate, .. } =
             certify(&dual, start, &self.options, cells, false)?;
-        let (t, mut by_gram) = trace_of_root(&reduction, &weights)?;
+        let (t, blocks) = trace_of_root(&structure.blocks(), &weights)?;
+        let mut by_gram = structure.assembled(blocks);
         by_gram *= t;
         Ok(OptimumOfGram {
             error: t * t,
             by_gram,
-            mu: orbits.orbit_of.iter().map(|&orbit| weights[orbit]).collect(),
+            mu: orbit_of.iter().map(|&orbit| weights[orbit]).collect(),
             iterations: certificate.iterations,
         })
     }
 }
 
-/// Returns `t = tr (M^½ G M^½)^½` and `P = M^½ (M^½ G M^½)^(−½) M^½` for weights of the orbits.
+/// A Gram matrix in the coordinates of its symmetries.
+enum Structure {
+    /// Exchangeable values of one attribute.
+    Exchangeable(Exchangeable, Parts),
+    /// Reflections and swaps of attributes.
+    Reflections(Reduction),
+}
+
+/// A block with the orbits of its columns and the number of its copies.
+type Block<'a> = (Vec<usize>, &'a Array2<f64>, f64);
+
+impl Structure {
+    fn of(shape: &[usize], gram: ArrayView2<'_, f64>) -> Self {
+        match Exchangeable::of(shape, gram) {
+            Some(values) => {
+                let parts = values.parts(gram);
+                Structure::Exchangeable(values, parts)
+            }
+            None => Structure::Reflections(Reduction::of(shape, gram)),
+        }
+    }
+
+    fn dual(&self) -> Result<Dual> {
+        match self {
+            Structure::Exchangeable(values, parts) => Dual::of_exchangeable(values, parts),
+            Structure::Reflections(reduction) => Dual::new(reduction),
+        }
+    }
+
+    /// Returns the orbit of every cell, and the sizes of the orbits.
+    fn orbits(&self) -> (Vec<usize>, Vec<f64>) {
+        match self {
+            Structure::Exchangeable(values, _) => (values.orbits(), values.orbit_sizes()),
+            Structure::Reflections(Reduction { orbits, .. }) => {
+                (orbits.orbit_of.clone(), orbits.sizes.clone())
+            }
+        }
+    }
+
+    fn blocks(&self) -> Vec<Block<'_>> {
+        match self {
+            Structure::Exchangeable(values, parts) => (values.blocks().into_iter())
+                .zip(parts.blocks())
+                .map(|((orbits, copies), block)| (orbits, block, copies))
+                .collect(),
+            Structure::Reflections(Reduction { orbits, blocks }) => (orbits.characters.iter())
+                .zip(blocks)
+                .map(|(character, block)| (character.orbits.clone(), block, 1.0))
+                .collect(),
+        }
+    }
+
+    fn assembled(&self, blocks: Vec<Array2<f64>>) -> Array2<f64> {
+        match self {
+            Structure::Exchangeable(values, _) => values.assembled(&values.parts_of_blocks(blocks)),
+            Structure::Reflections(reduction) => reduction.assemble(&blocks),
+        }
+    }
+}
+
+/// Returns `t = tr (M^½ G M^½)^½` and the blocks of `P = M^½ (M^½ G M^½)^(−½) M^½` for weights of the
+/// orbits.
 ///
 /// `P/2` is the derivative of t by G; the inverse square root is on the range. O(Σ block³).
 ///
 /// # Errors
 /// The eigensolver fails.
-fn trace_of_root(reduction: &Reduction, weights: &[f64]) -> Result<(f64, Array2<f64>)> {
-    let mut blocks = Vec::with_capacity(reduction.blocks.len());
-    for (block, character) in reduction.blocks.iter().zip(&reduction.orbits.characters) {
-        let roots: Vec<f64> = character.orbits.iter().map(|&o| weights[o].sqrt()).collect();
+fn trace_of_root(blocks: &[Block<'_>], weights: &[f64]) -> Result<(f64, Vec<Array2<f64>>)> {
+    let mut spectra = Vec::with_capacity(blocks.len());
+    for (orbits, block, copies) in blocks {
+        let roots: Vec<f64> = orbits.iter().map(|&o| weights[o].sqrt()).collect();
         let scaled =
             Array2::from_shape_fn(block.dim(), |(i, j)| roots[i] * block[[i, j]] * roots[j]);
-        blocks.push((linalg::eigh(scaled.view())?, roots));
+        spectra.push((linalg::eigh(scaled.view())?, roots, copies));
     }
-    let max = blocks.iter().flat_map(|(eigen, _)| &eigen.values).copied().fold(0.0, f64::max);
+    let max = spectra.iter().flat_map(|(eigen, ..)| &eigen.values).copied().fold(0.0, f64::max);
     let mut t = 0.0;
-    let mut part = |(eigen, roots): &(linalg::Eigh, Vec<f64>)| {
+    let mut part = |(eigen, roots, copies): &(linalg::Eigh, Vec<f64>, &f64)| {
         let kept = (0..roots.len()).filter(|&k| eigen.values[k] > RANK_CUT * max);
         let kept: Vec<usize> = kept.collect();
         let mut rows = Array2::zeros((kept.len(), roots.len()));
         for (mut row, &k) in rows.rows_mut().into_iter().zip(&kept) {
-            t += eigen.values[k].sqrt();
+            t += **copies * eigen.values[k].sqrt();
             row.assign(&eigen.vectors.column(k));
             row *= eigen.values[k].powf(-0.25);
             row.iter_mut().zip(roots).for_each(|(x, root)| *x *= root);
         }
         linalg::gram_of(rows.view())
     };
-    let parts: Vec<Array2<f64>> = blocks.iter().map(&mut part).collect();
-    Ok((t, reduction.assemble(&parts)))
+    let parts: Vec<Array2<f64>> = spectra.iter().map(&mut part).collect();
+    Ok((t, parts))
 }

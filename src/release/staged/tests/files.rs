@@ -94,3 +94,36 @@ fn other_sets_are_summed_or_extrapolated_or_refused() {
     let message = marginals.marginal(set(&[0, 3])).unwrap_err().to_string();
     assert!(message.contains("A4") && message.contains("remedy"), "{message}");
 }
+
+/// Equal tables have equal integers of every stage and distance from every source, with the noise
+/// of one stream.
+#[test]
+fn equal_tables_have_equal_releases_from_every_source() {
+    use crate::test_support::typed_tables::{Row, SCHEMA_OF_ALL_CELLS, count_sources};
+    let schema = crate::schema::Schema::from_toml(SCHEMA_OF_ALL_CELLS, "S.toml").unwrap();
+    let text = |k: usize| [Some("a"), Some("02139"), None, Some("b\r\nc")][k % 4];
+    let row = |k: usize| -> Row {
+        let (small, other) = ((k % 11) as i8 - 2, (7 * k % 130) as i8 - 10);
+        (Some(small), Some(other), Some((k % 5) as i8), text(k), Some(k % 3 == 0), None, None)
+    };
+    let rows: Vec<Row> = (0..60).map(row).collect();
+    let workload = "[[queries]]\nfamily = \"identity\"\nways = [2]\n";
+    let unit =
+        PrivacyUnit { rows: 1, neighbours: crate::privacy::Neighbours::AddOrRemoveOneRecord };
+    let planned =
+        planned_over(&schema, SCHEMA_OF_ALL_CELLS.to_owned(), workload, "staged", 2.0, unit, 0.1);
+    for variant in [0, 7, 26, 59] {
+        let folder = tempfile::tempdir().unwrap();
+        let counted = count_sources(&rows, variant, folder.path(), &schema);
+        let expected = released(&planned, counted[0].as_ref(), 5);
+        assert!(!expected.stages.is_empty());
+        for source in &counted[1..] {
+            let found = released(&planned, source.as_ref(), 5);
+            let integers = |measured: &StagedMeasurements| -> Vec<Vec<i128>> {
+                measured.stages.iter().flatten().map(|(_, answers)| answers.clone()).collect()
+            };
+            assert_eq!(integers(&found), integers(&expected));
+            assert_eq!(found.certificate, expected.certificate);
+        }
+    }
+}

@@ -44,7 +44,11 @@ pub(super) fn planned_over(
 }
 
 /// Returns a release without file and ledger, with the noise of a deterministic stream.
-pub(super) fn released(planned: &Planned, records: &Records, seed: u64) -> StagedMeasurements {
+pub(super) fn released(
+    planned: &Planned,
+    records: &dyn crate::access::CountSource,
+    seed: u64,
+) -> StagedMeasurements {
     let Planned { plan, statement, schema_text } = planned;
     let mut measured = empty(plan, statement.clone(), sources(schema_text));
     let reservation = Reservation::unwritten(plan.rho(), plan.unit());
