@@ -29,12 +29,14 @@ from ._draft import PrivateDraft, draft_schema, private_draft
 from ._matmech import Workload, __version__, registries
 from ._records import (
     Answers,
+    Comparison,
     DataCheck,
     Plan,
     Release,
     Simulation,
     answer,
     check_data,
+    compare,
     create_ledger,
     plan,
     release,

@@ -32,10 +32,21 @@ class Plan(Report):
     global_lower_bound_rmse: float | None
     privacy_cost: float
     seconds: float
+    #: The budget for ``target_rmse`` or ``target_interval``: ``rho``, ``epsilon`` at ``delta``, and
+    #: the group with the largest error; absent without a target.
+    found_budget: dict[str, Any]
 
     def groups(self) -> Table:
         """Returns the query groups: attributes, family, queries, weight and RMSE of each."""
         return _columns(self.report["groups"])
+
+
+class Comparison(Report):
+    """Expected errors of combinations of budgets, records per person and planners."""
+
+    queries: int
+    #: Planner, budget, records per person, RMSE, and the group with the largest RMSE.
+    combinations: list[dict[str, Any]]
 
 
 class DataCheck(Report):
@@ -145,25 +156,86 @@ def plan(
     rho: float | None = None,
     mu: float | None = None,
     privacy_cost: float | None = None,
+    target_rmse: float | None = None,
+    target_interval: float | None = None,
+    at_delta: float = 1e-9,
+    unit_rows: int = 1,
     progress: Progress | None = None,
 ) -> Plan:
     """Plans measurements for a workload over many attributes, as ``matmech plan``.
+
+    With ``target_rmse`` or ``target_interval`` instead of a budget, finds the smallest one for a
+    person with at most ``unit_rows`` records: ``found_budget``, with ε at ``at_delta``.
 
     >>> schema = [{"name": n, "size": 10, "kind": "numeric"} for n in ("age", "height")]
     >>> planned = plan(schema, [{"family": "prefix", "ways": [1, 2]}], rho=0.5)
     >>> planned.rmse / planned.lower_bound_rmse < 1 + 1e-6
     True
     """
+    budget = (epsilon, delta, rho, mu, privacy_cost)
+    limits = [limit for limit in (target_rmse, target_interval) if limit is not None]
+    if limits and (len(limits) > 1 or any(number is not None for number in budget)):
+        raise TypeError("expected a budget, target_rmse or target_interval, not several")
+    count = _count("unit_rows", unit_rows)
+    if not limits and count != 1:
+        raise TypeError("unit_rows is for target_rmse and target_interval; see also compare()")
+    target = (limits[0], target_rmse is None, at_delta, count) if limits else None
     outcome = _matmech.plan(
         document(schema, "attribute"),
         queries(workload, ways),
         planner,
         [("measure", measure), ("objective", objective)],
-        (epsilon, delta, rho, mu, privacy_cost),
+        budget,
+        target,
         global_bound,
         progress,
     )
     return finished(outcome, Plan)
+
+
+def compare(
+    schema: Document,
+    workload: Document = None,
+    *,
+    ways: Iterable[int] | None = None,
+    planner: str | Iterable[str] = "query-smasher",
+    measure: str | None = None,
+    objective: str | None = None,
+    epsilon: float | Iterable[float] | None = None,
+    delta: float | Iterable[float] | None = None,
+    rho: float | Iterable[float] | None = None,
+    mu: float | None = None,
+    privacy_cost: float | None = None,
+    unit_rows: int | Iterable[int] = 1,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Compares the expected errors of all combinations, as ``matmech plan --compare``.
+
+    ε without δ is at δ = 1e-9.
+
+    >>> schema = [{"name": "age", "size": 10, "kind": "numeric"}]
+    >>> compared = compare(schema, ways=[1], rho=[0.5, 2], unit_rows=[1, 2])
+    >>> [row["rmse"] for row in compared.combinations]
+    [1.0, 2.0, 0.5, 1.0]
+    """
+    outcome = _matmech.compare(
+        document(schema, "attribute"),
+        queries(workload, ways),
+        [planner] if isinstance(planner, str) else list(planner),
+        [("measure", measure), ("objective", objective)],
+        (None, None, None, mu, privacy_cost),
+        (_listed(epsilon), _listed(delta), _listed(rho)),
+        [_count("unit_rows", rows) for rows in _listed(unit_rows)],
+        progress,
+    )
+    return finished(outcome, Comparison)
+
+
+def _listed(values: Any) -> list[Any]:
+    """Returns the values of a list, of one value, or of none."""
+    if values is None:
+        return []
+    return list(values) if isinstance(values, Iterable) else [values]
 
 
 def simulate(
@@ -240,6 +312,8 @@ def release(
     wait: int = 60,
     adjust: bool = False,
     records: int | str | None = None,
+    records_guess: int | None = None,
+    reference: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Release:
     """Answers a workload from private records, charged to a ledger, as ``matmech release``.
@@ -251,7 +325,8 @@ def release(
     ledger. The folder ``out``, which must not exist, gets the files of the command. Noise is from the
     operating system. Ctrl-C before the ledger is charged spends nothing; after it, the release is
     finished first; an exception of ``progress`` does the same. A dry run reads, charges and writes
-    nothing.
+    nothing. For one with ``mechanism="staged"``, ``records_guess`` simulates the error for a made-up
+    table with this number of records with independent attributes: uniform, or as the file ``reference`` says.
 
     By default a schema in which an attribute has no cell for other values is refused.
     ``out_of_domain="drop"`` or ``"clamp"`` accepts it.
@@ -283,6 +358,8 @@ def release(
         "wait": _count("wait", wait),
         "adjust": adjust,
         "records": text(records),
+        "records_guess": None if records_guess is None else _count("records_guess", records_guess),
+        "reference": None if reference is None else os.fspath(reference),
         "rest": rho == "rest",
     }
     outcome = _matmech.release(

@@ -33,6 +33,7 @@ fn _matmech(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(solve::registries, module)?)?;
     module.add_function(wrap_pyfunction!(stream::stream, module)?)?;
     module.add_function(wrap_pyfunction!(records::plan, module)?)?;
+    module.add_function(wrap_pyfunction!(records::compare, module)?)?;
     module.add_function(wrap_pyfunction!(records::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(records::release, module)?)?;
     module.add_function(wrap_pyfunction!(records::answer, module)?)?;

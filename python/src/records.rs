@@ -11,9 +11,11 @@ use matmech::{Error, Result};
 use matmech_app::answer::Answer;
 use matmech_app::budget::Budget;
 use matmech_app::check_data::check_data as check_table;
+use matmech_app::comparison::{Axes, compare as compare_plans};
+use matmech_app::error_target::{Limit, Target};
 use matmech_app::ledger::LedgerReport;
-use matmech_app::plan::plan as plan_measurements;
-use matmech_app::release::{Files, Release};
+use matmech_app::plan::{plan as plan_measurements, plan_for_target};
+use matmech_app::release::{DELTA, Files, Guess, Release};
 use matmech_app::simulate::{Task, mechanism_of, simulate as run_simulation};
 use matmech_app::target::Source;
 use pyo3::exceptions::PyKeyError;
@@ -53,6 +55,14 @@ fn source_of((text, ways): Queries) -> Source {
     }
 }
 
+/// The limit of the error and whether it is of 95 % intervals, δ, and the records per person.
+type TargetNumbers = (f64, bool, f64, u32);
+
+fn target_of((limit, is_interval, delta, unit_rows): TargetNumbers) -> Target {
+    let limit = if is_interval { Limit::Interval(limit) } else { Limit::Rmse(limit) };
+    Target { limit, delta, unit_rows }
+}
+
 /// `matmech plan`: the report as JSON.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "the arguments of the command")]
@@ -63,17 +73,49 @@ pub(crate) fn plan(
     planner: String,
     flags: Flags,
     budget: Parameters,
+    target: Option<TargetNumbers>,
     global_bound: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Outcome<(String,)>> {
     work::run(py, progress, move || {
-        let budget = budget_of(budget).budget()?;
-        budget.privacy_cost()?;
+        let budget = budget_of(budget);
+        if target.is_none() {
+            budget.budget()?.privacy_cost()?;
+        }
         let (schema, _) = schema_of(schema).read()?;
-        let (workload, _) = source_of(queries).read(&schema)?;
+        let workload = source_of(queries).read_to_plan(&schema)?;
         let planner = matmech::planner::with_flags(&planner, &borrowed(&flags))?;
-        let report = plan_measurements(planner.as_ref(), &workload, &budget, global_bound)?;
+        let planner = planner.as_ref();
+        let report = match target {
+            None => plan_measurements(planner, &workload, &budget.budget()?, global_bound)?,
+            Some(target) => plan_for_target(planner, &workload, &target_of(target), global_bound)?,
+        };
         Ok((json(&report)?,))
+    })
+}
+
+/// `matmech plan --compare`: the report as JSON.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "the arguments of the command")]
+pub(crate) fn compare(
+    py: Python<'_>,
+    schema: Text,
+    queries: Queries,
+    planners: Vec<String>,
+    flags: Flags,
+    budget: Parameters,
+    values: (Vec<f64>, Vec<f64>, Vec<f64>),
+    unit_rows: Vec<u32>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Outcome<(String,)>> {
+    work::run(py, progress, move || {
+        let (epsilon, delta, rho) = values;
+        let axes = Axes { epsilon, delta, rho, unit_rows, planners };
+        let budgets = axes.budgets(budget_of(budget), DELTA)?;
+        let planners = axes.planners("query-smasher", &borrowed(&flags))?;
+        let (schema, _) = schema_of(schema).read()?;
+        let workload = source_of(queries).read_to_plan(&schema)?;
+        Ok((json(&compare_plans(&workload, &axes, &planners, &budgets)?)?,))
     })
 }
 
@@ -175,6 +217,7 @@ pub(crate) fn release(
     let out_of_domain: String = option(options, "out_of_domain")?;
     let synthetic: Option<String> = option(options, "records")?;
     let rest: bool = option(options, "rest")?;
+    let reference: Option<PathBuf> = option(options, "reference")?;
     let ledger: Option<PathBuf> = option(options, "ledger")?;
     let out: Option<PathBuf> = option(options, "out")?;
     let files = match (table::data_of(py, records)?, ledger, out) {
@@ -206,6 +249,8 @@ pub(crate) fn release(
         waiting: waiting(option(options, "wait")?),
         adjust: option(options, "adjust")?,
         records,
+        guess: option::<Option<u32>>(options, "records_guess")?
+            .map(|records| Guess { records, reference }),
         files,
     };
     work::run_release(py, progress, move |steps| Ok((json(&release.run(steps)?)?,)))

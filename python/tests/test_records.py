@@ -54,6 +54,21 @@ class Parity(TestCase):
                 self.assert_same(matmech.plan(SCHEMA, workload, **options).report, expected)
                 self.assert_same(matmech.plan(SCHEMA, entries, **options).report, expected)
 
+    def test_targets_and_comparisons_are_those_of_the_command(self):
+        words = ["plan", "--schema", SCHEMA, "--ways", "1,2"]
+        for options in [{"target_rmse": 10.0},
+                        {"target_interval": 25.0, "at_delta": 1e-6, "unit_rows": 3}]:
+            found = matmech.plan(SCHEMA, ways=[1, 2], **options)
+            self.assert_same(found.report, command(*words, *flags(**options)))
+        expected = command(*words, "--compare", "epsilon=0.5,1", "unit-rows=1,2",
+                           "planner=anova,hdmm")
+        found = matmech.compare(SCHEMA, ways=[1, 2], epsilon=[0.5, 1], unit_rows=[1, 2],
+                                planner=["anova", "hdmm"])
+        self.assert_same(found.report, expected)
+        for options in [{"target_rmse": 1, "rho": 1}, {"rho": 1, "unit_rows": 2},
+                        {"target_rmse": 1, "target_interval": 1}]:
+            self.assertRaises(TypeError, matmech.plan, SCHEMA, ways=[1], **options)
+
     def test_simulate_has_the_reports_of_the_command(self):
         options = {"mechanism": "residual-planner", "rho": 0.1, "trials": 2, "seed": 5}
         words = ["--schema", SCHEMA, "--data", DATA, "--ways", "1,2", *flags(**options)]
@@ -67,7 +82,8 @@ class Parity(TestCase):
     def test_release_has_the_plan_of_the_command(self):
         words = ["--schema", SCHEMA, "--ways", "1,2", "--dry-run", *flags(**BUDGET),
                  "--out-of-domain", "drop"]
-        for options in [{}, {"mechanism": "staged"}]:
+        for options in [{}, {"mechanism": "staged"},
+                        {"mechanism": "staged", "records_guess": 300}]:
             expected = command("release", *words, *flags(**options))
             found = matmech.release(SCHEMA, ways=[1, 2], dry_run=True, out_of_domain="drop",
                                     **BUDGET, **options)

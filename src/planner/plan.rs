@@ -268,6 +268,29 @@ impl Plan {
         self.measurements.iter().map(|m| m.privacy_cost.get() * m.strategy.max_diagonal()).sum()
     }
 
+    /// Returns the plan for another privacy cost.
+    ///
+    /// Every measurement keeps its share, and all variances and their bounds are inversely
+    /// proportional to the cost.
+    ///
+    /// # Errors
+    /// The cost of a measurement is outside the range of [`PrivacyCost`].
+    pub fn at_privacy_cost(mut self, privacy_cost: PrivacyCost) -> Result<Self> {
+        let factor = privacy_cost.get() / self.privacy_cost.get();
+        for measurement in &mut self.measurements {
+            measurement.privacy_cost = PrivacyCost::new(measurement.privacy_cost.get() * factor)?;
+        }
+        for group in &mut self.groups {
+            group.variance /= factor;
+        }
+        self.lower_bound = self.lower_bound.map(|bound| bound / factor);
+        if let Some(search) = &mut self.search {
+            search.uniform_variance /= factor;
+        }
+        self.privacy_cost = privacy_cost;
+        Ok(self)
+    }
+
     /// Returns the plan if its recomputed privacy cost is within the budget.
     ///
     /// # Errors

@@ -1,20 +1,27 @@
 //! A privacy budget as users give it, in exactly one notion.
 
+use serde::Serialize;
+
 use matmech::error::{Error, Result};
 use matmech::privacy::{Guarantee, PrivacyBudget, PrivacyCost, Rho, fine_noise};
 
 /// The parameters of a budget; those of one notion are given.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct Budget {
     /// β = Σ (sensitivity/σ)² = 2ρ = μ².
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub privacy_cost: Option<f64>,
     /// ε of (ε, δ)-differential privacy.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub epsilon: Option<f64>,
     /// δ of (ε, δ)-differential privacy.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub delta: Option<f64>,
     /// ρ of zero-concentrated differential privacy.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub rho: Option<f64>,
     /// μ of Gaussian differential privacy.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub mu: Option<f64>,
 }
 

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
+use super::error_target::{FoundBudget, Target};
 use matmech::error::Result;
 use matmech::planner::{BoundWeights, GlobalBound, MeasureStart, ObjectiveSummary, Plan, Planner};
 use matmech::privacy::{Neighbours, PrivacyBudget, PrivacyCost};
@@ -50,6 +51,9 @@ pub struct PlanReport {
     pub seconds: f64,
     /// Peak memory of the process in MB (10⁶ bytes); absent if the system does not report it.
     pub peak_mb: Option<f64>,
+    /// The budget that was found for a target of the error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found_budget: Option<FoundBudget>,
 }
 
 /// The reference measure of an attribute.
@@ -104,9 +108,31 @@ pub fn plan(
     let cost = budget.privacy_cost()?;
     let started = Instant::now();
     let plan = planner.plan(workload, cost)?;
-    let bound = global_bound
-        .then(|| GlobalBound::of(workload, &BoundWeights::Optimised, Some(plan.measure())));
+    let bound = global_bound.then(|| bound_of(workload, &plan));
     Ok(report(&plan, bound, budget.neighbours, started.elapsed().as_secs_f64()))
+}
+
+/// Plans the measurements for the smallest budget that meets a target.
+///
+/// # Errors
+/// As [`Planner::plan`], or an invalid target.
+pub fn plan_for_target(
+    planner: &dyn Planner,
+    workload: &GroupedWorkload,
+    target: &Target,
+    global_bound: bool,
+) -> Result<PlanReport> {
+    target.check()?;
+    let started = Instant::now();
+    let (plan, found) = target.scaled(planner.plan(workload, PrivacyCost::UNIT)?)?;
+    let bound = global_bound.then(|| bound_of(workload, &plan));
+    let seconds = started.elapsed().as_secs_f64();
+    let report = report(&plan, bound, Neighbours::default(), seconds);
+    Ok(PlanReport { found_budget: Some(found), ..report })
+}
+
+fn bound_of(workload: &GroupedWorkload, plan: &Plan) -> Result<GlobalBound> {
+    GlobalBound::of(workload, &BoundWeights::Optimised, Some(plan.measure()))
 }
 
 fn report(
@@ -176,5 +202,6 @@ fn report(
         solves: plan.solves(),
         seconds,
         peak_mb: super::process::peak_mb(),
+        found_budget: None,
     }
 }

@@ -34,8 +34,24 @@ impl Source {
             }
             Source::Ways(ways) => {
                 let text = format!("[[queries]]\nfamily = \"identity\"\nways = {ways:?}");
-                Ok((from_ways(schema, ways)?, text))
+                let workload = from_ways(schema, ways)?;
+                check_cells(&workload)?;
+                Ok((workload, text))
             }
+        }
+    }
+
+    /// Returns the workload to plan for, without the limits on answers.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is not a workload over the schema, or invalid `--ways`.
+    pub fn read_to_plan(&self, schema: &Schema) -> Result<GroupedWorkload> {
+        match self {
+            Source::File(path) => GroupedWorkload::read(schema, path),
+            Source::Text(text) => {
+                GroupedWorkload::from_toml(schema, text, &self.origin(), Path::new(""))
+            }
+            Source::Ways(ways) => from_ways(schema, ways),
         }
     }
 
@@ -59,24 +75,21 @@ const MAX_RESIDUALS: f64 = (1u64 << 26) as f64;
 /// Returns all marginals on the given numbers of attributes.
 ///
 /// # Errors
-/// Numbers that are not distinct or not between 1 and the number of attributes, and marginals above
-/// the size limits.
+/// Numbers that are not distinct or not between 1 and the number of attributes, or too many
+/// residuals.
 fn from_ways(schema: &Schema, ways: &[usize]) -> Result<GroupedWorkload> {
     let attributes = schema.attributes().len();
     // Checked before the sets are listed, because there may be too many to list.
     let possible = ways.iter().filter(|&&way| way <= attributes);
     check_residuals(possible.map(|&way| binomial(attributes, way) * (way as f64).exp2()).sum())?;
     let identity = GroupFamily::Product(Family::IDENTITY);
-    let workload =
-        GroupedWorkload::all_ways(schema.clone(), &identity, ways).map_err(|e| match e {
-            Error::BadInput { expected, found, .. } => {
-                let remedy = "write e.g. --ways 1,2 for all sets of one and of two attributes";
-                Error::bad_input("--ways", expected, found, remedy)
-            }
-            error => error,
-        })?;
-    check_cells(&workload)?;
-    Ok(workload)
+    GroupedWorkload::all_ways(schema.clone(), &identity, ways).map_err(|e| match e {
+        Error::BadInput { expected, found, .. } => {
+            let remedy = "write e.g. --ways 1,2 for all sets of one and of two attributes";
+            Error::bad_input("--ways", expected, found, remedy)
+        }
+        error => error,
+    })
 }
 
 /// Returns the workload of a file, and the file's text.

@@ -67,7 +67,8 @@ impl FromStr for RhoArgument {
 }
 
 impl BudgetArguments {
-    fn given(&self) -> matmech::Result<Budget> {
+    /// Returns the parameters as given.
+    pub(super) fn given(&self) -> matmech::Result<Budget> {
         let BudgetArguments { privacy_cost, epsilon, delta, rho, mu } = *self;
         let rho = match rho {
             None => None,

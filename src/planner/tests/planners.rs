@@ -25,6 +25,43 @@ fn every_plan_equals_explicit_matrices_on_a_small_domain() {
     }
 }
 
+/// Planners are free of scale, so a plan at unit cost gives the plan for every budget.
+#[test]
+fn plans_scale_with_the_privacy_cost() {
+    let workload = products();
+    let texts = ["query-smasher(objective=max)", "anova(objective=balanced:0.5)"];
+    let more = texts.map(|text| by_name(text).unwrap());
+    for planner in planners().into_iter().chain(more) {
+        let planned = planner.plan(&workload, cost(0.03)).unwrap();
+        let unit = planner.plan(&workload, PrivacyCost::UNIT).unwrap();
+        let scaled = unit.at_privacy_cost(cost(0.03)).unwrap();
+        let name = planner.name();
+        assert_eq!(scaled.measurements().len(), planned.measurements().len(), "{name}");
+        for (a, b) in scaled.measurements().iter().zip(planned.measurements()) {
+            assert_eq!(a.attributes, b.attributes, "{name}");
+            let (a, b) = (a.privacy_cost.get(), b.privacy_cost.get());
+            assert_relative_eq!(a, b, max_relative = 1e-9);
+        }
+        for (a, b) in scaled.groups().iter().zip(planned.groups()) {
+            assert_relative_eq!(a.variance, b.variance, max_relative = 1e-9);
+        }
+        let numbers = |plan: &Plan| {
+            [
+                plan.objective_value(),
+                plan.recomputed_privacy_cost(),
+                plan.lower_bound().unwrap_or(1.0),
+                plan.objective_lower_bound().unwrap_or(1.0),
+                plan.measure_search().map_or(1.0, |search| search.uniform_variance),
+            ]
+        };
+        for (a, b) in numbers(&scaled).into_iter().zip(numbers(&planned)) {
+            assert_relative_eq!(a, b, max_relative = 1e-9);
+        }
+        assert_eq!(scaled.privacy_cost(), cost(0.03));
+        check_against_matrices(&scaled, &workload);
+    }
+}
+
 #[test]
 fn optimal_planners_agree_on_marginals_and_circular_queries() {
     let marginals = GroupedWorkload::all_ways(

@@ -133,6 +133,11 @@ impl Sections for OpenValuesSections {
         .into()
     }
 
+    fn exactness_in_words(&self) -> Line {
+        format!("The standard deviation of a noisy count is {} records.", in_digits(self.deviation))
+            .into()
+    }
+
     fn derived_in_words(&self) -> Option<Line> {
         None
     }

@@ -23,7 +23,8 @@ fn page(report: &Report) -> String {
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <h1>{title}</h1>\n<dl class=\"facts\">\n"
+         <h1>{title}</h1>\n<p class=\"summary\">{}</p>\n<dl class=\"facts\">\n",
+        line_to_html(&report.summary)
     );
     for fact in &report.facts {
         let (name, value) = (escaped(&fact.name), line_to_html(&fact.value));
@@ -51,6 +52,11 @@ fn page(report: &Report) -> String {
         }
         out.push_str("</div>\n</section>\n");
     }
+    out.push_str("<section class=\"guarantees\">\n<h2>For legal review</h2>\n");
+    for block in &report.guarantees {
+        let _ = writeln!(out, "{}", block_to_html(block));
+    }
+    out.push_str("</section>\n");
     statement(&mut out, &report.statement);
     out.push_str("</main>\n</body>\n</html>\n");
     out

@@ -9,16 +9,20 @@
 //! | `fact` | names with values |
 //! | `marginals` | sections of charts: single attributes and the most dependent pairs |
 //! | `chart`, `svg` | published marginals, their bars, and their drawing |
+//! | `heat_map`, `heat_map_svg` | the same for pairs of attributes |
 //! | `html` | the page |
 
 mod chart;
 mod contents;
 mod fact;
+mod heat_map;
+mod heat_map_svg;
 mod html;
 mod marginals;
 mod svg;
 
-pub use self::chart::{Bar, Chart, PublishedMarginal};
+pub use self::chart::{Bar, Chart, Intervals, PublishedMarginal};
 pub use self::contents::Report;
 pub use self::fact::Fact;
+pub use self::heat_map::HeatMap;
 pub use self::marginals::{Section, candidates, sections};

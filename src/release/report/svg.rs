@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 
 use super::chart::{Bar, Chart, number};
+use super::heat_map_svg;
 use crate::release::document::escaped;
 
 /// The width of a chart.
-const WIDTH: f64 = 360.0;
+pub(super) const WIDTH: f64 = 360.0;
 
 /// The width of a character of labels.
 const CHARACTER_WIDTH: f64 = 6.8;
@@ -27,6 +28,9 @@ const LONG_ROW: f64 = 33.0;
 
 /// Returns the drawing of a chart.
 pub(super) fn drawing(chart: &Chart) -> String {
+    if let Some(heat_map) = &chart.heat_map {
+        return heat_map_svg::drawing(&chart.title, heat_map);
+    }
     let longest = chart.bars.iter().map(|bar| bar.label.chars().count()).max().unwrap_or(0);
     let is_long = longest > MAX_SHORT_LABEL;
     let (left, row) = match is_long {
@@ -34,10 +38,7 @@ pub(super) fn drawing(chart: &Chart) -> String {
         false => (8.0 + CHARACTER_WIDTH * longest.max(2) as f64, SHORT_ROW),
     };
     let decimals = chart.decimals();
-    let ends = |bar: &Bar| {
-        let width = bar.half_width.unwrap_or(0.0);
-        (bar.estimate - width, bar.estimate + width)
-    };
+    let ends = |bar: &Bar| bar.interval.unwrap_or((bar.estimate, bar.estimate));
     let low = chart.bars.iter().map(|bar| ends(bar).0).fold(0.0, f64::min);
     let high = chart.bars.iter().map(|bar| ends(bar).1).fold(0.0, f64::max);
     let span = if high > low { high - low } else { 1.0 };
@@ -61,12 +62,11 @@ pub(super) fn drawing(chart: &Chart) -> String {
             "<g><title>{}</title><text x=\"{label_x}\" y=\"{label_line}\" \
              text-anchor=\"{anchor}\">{}</text><rect class=\"{class}\" x=\"{from:.1}\" \
              y=\"{top}\" width=\"{:.1}\" height=\"{BAR_HEIGHT}\" rx=\"1.5\"/>",
-            escaped(&title(bar, decimals)),
+            escaped(&title(&bar.label, bar.estimate, bar.interval, decimals)),
             escaped(&shortened(&bar.label)),
             to - from,
         );
-        if bar.half_width.is_some_and(|width| width > 0.0) {
-            let (low, high) = ends(bar);
+        if let Some((low, high)) = bar.interval.filter(|(low, high)| low < high) {
             let (low, high) = (at(low), at(high));
             let (cap_top, cap_bottom) = (middle - 3.0, middle + 3.0);
             let _ = write!(
@@ -93,16 +93,20 @@ pub(super) fn drawing(chart: &Chart) -> String {
 }
 
 /// Returns the whole label with the estimate and its interval.
-fn title(bar: &Bar, decimals: usize) -> String {
-    let estimate = number(bar.estimate, decimals);
-    match bar.half_width {
-        Some(width) => format!(
-            "{}: {estimate}, 95 % interval {} to {}",
-            bar.label,
-            number(bar.estimate - width, decimals),
-            number(bar.estimate + width, decimals)
+pub(super) fn title(
+    label: &str,
+    estimate: f64,
+    interval: Option<(f64, f64)>,
+    decimals: usize,
+) -> String {
+    let estimate = number(estimate, decimals);
+    match interval {
+        Some((low, high)) => format!(
+            "{label}: {estimate}, 95 % interval {} to {}",
+            number(low, decimals),
+            number(high, decimals)
         ),
-        None => format!("{}: {estimate}", bar.label),
+        None => format!("{label}: {estimate}"),
     }
 }
 

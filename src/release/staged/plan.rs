@@ -143,6 +143,14 @@ impl StagedPlan {
         self.rho
     }
 
+    /// Returns the budget of the stages, in terms of one added or removed record.
+    ///
+    /// # Errors
+    /// A budget outside the range of ρ.
+    pub fn rho_of_stages(&self) -> Result<Rho> {
+        Ok(Rho::new(self.rho.get() * (1.0 - self.certificate_share) / self.unit_factor)?)
+    }
+
     /// Returns the privacy unit.
     pub fn unit(&self) -> PrivacyUnit {
         self.unit

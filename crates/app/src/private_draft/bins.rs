@@ -70,6 +70,7 @@ impl PrivateDraft {
             waiting: self.waiting,
             adjust: false,
             records: None,
+            guess: None,
             files: Some(files),
         }
     }

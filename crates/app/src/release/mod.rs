@@ -9,6 +9,7 @@ mod report;
 mod request;
 mod run;
 mod staged;
+mod staged_forecast;
 
 pub(crate) use self::folder::Folder;
 pub(crate) use self::outputs::Outputs;
@@ -17,3 +18,4 @@ pub(crate) use self::request::check_count;
 pub use self::request::{DELTA, Files, Release};
 pub use self::run::ReleaseReport;
 pub use self::staged::StagedReport;
+pub use self::staged_forecast::{Guess, StagedForecast};

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::folder::Folder;
+use super::staged_forecast::Guess;
 use crate::budget::ReleaseRho;
 use crate::data::Data;
 use crate::steps::Steps;
@@ -62,6 +63,8 @@ pub struct Release {
     pub adjust: bool,
     /// The number of synthetic records of a staged release; none are written if absent.
     pub records: Option<RecordCount>,
+    /// The made-up records for which a dry run of a staged release simulates the error.
+    pub guess: Option<Guess>,
     /// None for a dry run, which reads, charges and writes nothing.
     pub files: Option<Files>,
 }

@@ -47,11 +47,19 @@ fn unit_of(unit: PrivacyUnit, schema: &Schema, has_person: bool) -> PrivacyUnit 
 impl Release {
     /// Refuses options that the mechanism does not use.
     fn check_options(&self) -> Result<()> {
+        if self.guess.is_some() && self.files.is_some() {
+            let expected = "a dry run, which simulates the error on made-up records";
+            let remedy = "leave the option out, or make a dry run";
+            return Err(Error::bad_input("option records-guess", expected, "a release", remedy));
+        }
         let unused: &[(&str, bool)] = match self.mechanism {
             Some(_) => {
                 &[("planner", self.planner.is_some()), ("objective", self.objective.is_some())]
             }
-            None => &[("certificate", self.certificate.is_some())],
+            None => &[
+                ("certificate", self.certificate.is_some()),
+                ("records-guess", self.guess.is_some()),
+            ],
         };
         let Some((name, _)) = unused.iter().find(|(_, given)| *given) else { return Ok(()) };
         let kind = if self.mechanism.is_some() { "staged release" } else { "unbiased answers" };

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::forecast::{Memory, check_memory};
 use super::request::{Files, Release, Spending};
+use super::staged_forecast::StagedForecast;
 use crate::data::Data;
 use crate::steps::{Steps, whole};
 use matmech::data::ValuesOutside;
@@ -68,6 +69,9 @@ pub struct StagedReport {
     pub expected_bytes_per_synthetic_record: Option<usize>,
     /// What happens to missing values and values outside every attribute.
     pub values_outside: Vec<ValuesOutside>,
+    /// The error on made-up records, if a dry run was asked for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forecast: Option<StagedForecast>,
     /// 95 % upper bounds of the mean L1 error of the marginals, after the release.
     pub mean_error_bound_95: Option<f64>,
     /// 95 % upper bound of the mean L1 error per record of the table; null if unknown.
@@ -150,6 +154,7 @@ impl Release {
                 _ => None,
             },
             values_outside: statement.values_outside().to_vec(),
+            forecast: None,
             mean_error_bound_95: None,
             mean_error_bound_95_per_record: None,
             synthetic: None,
@@ -158,6 +163,9 @@ impl Release {
         drop(first);
         check_memory(memory.mb)?;
         if self.files.is_none() {
+            report.forecast = (self.guess.as_ref())
+                .map(|guess| whole(steps, "simulating", || guess.forecast(&plan, workload)))
+                .transpose()?;
             return Ok(report);
         }
         let expectation = format!(

@@ -5,4 +5,5 @@ mod task;
 mod trial;
 
 pub use self::report::{Figures, MarginalReport, RecordCounts, SimulateReport};
+pub(crate) use self::trial::Setting;
 pub use task::{Task, mechanism_of, simulate};

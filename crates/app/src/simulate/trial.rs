@@ -13,7 +13,7 @@ use matmech::schema::LevelSchema;
 use matmech::workload::GroupedWorkload;
 
 /// The input that all runs share.
-pub(super) struct Setting<'a> {
+pub(crate) struct Setting<'a> {
     pub(super) workload: &'a GroupedWorkload,
     pub(super) rho: Rho,
     records: &'a Records,
@@ -21,8 +21,8 @@ pub(super) struct Setting<'a> {
 }
 
 /// The result of one run.
-pub(super) struct Trial {
-    pub(super) errors: MarginalErrors,
+pub(crate) struct Trial {
+    pub(crate) errors: MarginalErrors,
     /// The L1 error per record of every group of the workload.
     pub(super) l1: Vec<f64>,
     /// Whether no answer is negative.
@@ -34,7 +34,7 @@ pub(super) struct Trial {
 }
 
 impl<'a> Setting<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         workload: &'a GroupedWorkload,
         records: &'a Records,
         rho: Rho,
@@ -44,7 +44,7 @@ impl<'a> Setting<'a> {
 
     /// Runs the mechanism and compares the answers of every group of the workload with the true
     /// ones.
-    pub(super) fn run(&self, mechanism: &dyn Mechanism, rng: &mut ChaCha20Rng) -> Result<Trial> {
+    pub(crate) fn run(&self, mechanism: &dyn Mechanism, rng: &mut ChaCha20Rng) -> Result<Trial> {
         let started = Instant::now();
         let mut errors = MarginalErrors::of_records(self.records.len());
         let (mut l1, mut counts) = (Vec::new(), Vec::new());

@@ -17,7 +17,7 @@ use matmech::release::LockWait;
 use matmech::release::records::{self, DEFAULT_MAX_RECORDS, RecordCount};
 use matmech::schema::SchemaSource;
 use matmech_app::data::Data;
-use matmech_app::release::{Files, Release};
+use matmech_app::release::{Files, Guess, Release};
 
 /// Arguments of `matmech release`.
 #[derive(Debug, Args)]
@@ -101,6 +101,23 @@ pub(crate) struct ReleaseCommand {
     /// Print expected errors, time and memory; read no data, charge no ledger, write nothing
     #[arg(long)]
     dry_run: bool,
+    /// With --dry-run of a staged release: simulate the error for a made-up table of N records
+    ///
+    /// The attributes are independent: uniform, or as --reference says. The forecast does not depend
+    /// on the data, whose error differs.
+    #[arg(
+        long,
+        value_name = "N",
+        requires_all = ["dry_run", "mechanism"],
+        value_parser = clap::value_parser!(u32).range(1..=100_000_000)
+    )]
+    records_guess: Option<u32>,
+    /// Public distribution of the values for --records-guess [default: uniform]
+    ///
+    /// A TOML file of [[attribute]] tables with name and measure, as for `plan --measure`; attributes
+    /// that are not listed are uniform. It must not be derived from the records.
+    #[arg(long, value_name = "FILE", requires = "records_guess")]
+    reference: Option<PathBuf>,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
@@ -162,6 +179,8 @@ impl ReleaseCommand {
             waiting: self.waiting.waiting(),
             adjust: self.adjust,
             records,
+            guess: (self.records_guess)
+                .map(|records| Guess { records, reference: self.reference.clone() }),
             files,
         };
         output::write(&release.run(&Bars::default())?, self.json, super::report::print)

@@ -5,7 +5,7 @@ use std::io::Write;
 use crate::output;
 use matmech::data::ValuesOutside;
 use matmech::release::{at_most, in_digits, shortest};
-use matmech_app::release::{Group, ReleaseReport, StagedReport, UnbiasedReport};
+use matmech_app::release::{Group, ReleaseReport, StagedForecast, StagedReport, UnbiasedReport};
 
 pub(super) fn print(out: &mut dyn Write, report: &ReleaseReport) -> std::io::Result<()> {
     match report {
@@ -79,6 +79,9 @@ fn print_staged(out: &mut dyn Write, report: &StagedReport) -> std::io::Result<(
         (None, _) => "depends on the data".to_owned(),
     };
     writeln!(out, "mean L1 error {bound}, of {} marginals (95 %)", report.marginals)?;
+    if let Some(forecast) = &report.forecast {
+        print_forecast(out, forecast)?;
+    }
     if let Some(synthetic) = &report.synthetic {
         let bound = synthetic.errors().map_or_else(
             || "no certificate of the error".to_owned(),
@@ -107,6 +110,22 @@ fn print_staged(out: &mut dyn Write, report: &StagedReport) -> std::io::Result<(
         None => writeln!(out, "dry run       no data read, nothing spent or written"),
         Some(folder) => writeln!(out, "written       {folder}"),
     }
+}
+
+/// Prints the error on made-up records, and what they are.
+fn print_forecast(out: &mut dyn Write, forecast: &StagedForecast) -> std::io::Result<()> {
+    let StagedForecast { records, reference, runs, seed, .. } = forecast;
+    writeln!(
+        out,
+        "forecast      mean L1 error about {:.1} records, {:.6} per record: the mean of {runs} \
+         simulations",
+        forecast.mean_l1_error, forecast.mean_l1_error_per_record
+    )?;
+    writeln!(
+        out,
+        "              for a made-up table of {records} records with independent attributes \
+         ({reference}; seed {seed}), not for yours"
+    )
 }
 
 /// Prints what happens to values outside the schema, attribute by attribute.

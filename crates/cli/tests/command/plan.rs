@@ -212,3 +212,76 @@ fn the_report_has_the_global_bound_or_the_reason_for_none() {
         "{report}"
     );
 }
+
+/// The budget that is found meets the target, in plans and in releases, and hardly less does not.
+#[test]
+fn the_budget_of_a_target_meets_it() {
+    let number = |report: &serde_json::Value, field: &str| report[field].as_f64().unwrap();
+    let largest = |report: &serde_json::Value| {
+        let groups = report["groups"].as_array().unwrap().iter();
+        groups.map(|group| group["rmse"].as_f64().unwrap()).fold(0.0, f64::max)
+    };
+    for objective in ["mean", "max"] {
+        let objective = ["--objective", objective];
+        for (option, most) in [("--target-rmse", 3.7), ("--target-interval", 25.0)] {
+            let error = |report: &serde_json::Value| match option {
+                "--target-rmse" => number(report, "rmse"),
+                _ => 1.959_963_984_540_054 * largest(report),
+            };
+            let text = most.to_string();
+            let found = json(&[&[option, &text, "--at-delta", "1e-6"], &objective[..]].concat());
+            assert!(error(&found) <= most && error(&found) > most * (1.0 - 1e-5), "{found}");
+            let budget = &found["found_budget"];
+            let [rho, epsilon] = ["rho", "epsilon"].map(|field| budget[field].to_string());
+            for more in [&["--rho", &rho][..], &["--epsilon", &epsilon, "--delta", "1e-6"]] {
+                let again = json(&[more, &objective[..]].concat());
+                assert!(error(&again) <= most && error(&again) > most * (1.0 - 1e-3), "{again}");
+                let folder = tempfile::tempdir().unwrap();
+                std::fs::write(folder.path().join("S.toml"), SCHEMA).unwrap();
+                std::fs::write(folder.path().join("W.toml"), WORKLOAD).unwrap();
+                let mut release = Command::cargo_bin("matmech").unwrap();
+                release.current_dir(folder.path()).args(["release", "--dry-run", "--json"]);
+                release.args(["--schema", "S.toml", "--workload", "W.toml"]);
+                release.args(["--out-of-domain", "drop"]).args(more).args(objective);
+                let output = release.assert().success().get_output().stdout.clone();
+                let dry: serde_json::Value = serde_json::from_slice(&output).unwrap();
+                assert!(error(&dry) <= most * (1.0 + 1e-9), "{dry}");
+            }
+            let three = json(&[&[option, &text, "--unit-rows", "3"], &objective[..]].concat());
+            let ratio = number(&three["found_budget"], "rho") / number(budget, "rho");
+            assert!((ratio - 9.0).abs() < 1e-3, "{ratio}");
+            assert!(error(&three) <= most);
+        }
+    }
+}
+
+#[test]
+fn combinations_are_those_of_single_plans() {
+    let words = ["--compare", "epsilon=0.5,2", "unit-rows=1,3", "planner=anova,residual-planner"];
+    let compared = json(&words);
+    let rows = compared["combinations"].as_array().unwrap();
+    assert_eq!(rows.len(), 8);
+    let last = &rows[7];
+    assert_eq!((&last["planner"], &last["unit_rows"]), (&"residual-planner".into(), &3.into()));
+    assert_eq!(last["budget"], serde_json::json!({"epsilon": 2.0, "delta": 1e-9}));
+    let single = ["--epsilon", "2", "--delta", "1e-9", "--planner", "residual-planner"];
+    let single = json(&single)["rmse"].as_f64().unwrap();
+    assert!((last["rmse"].as_f64().unwrap() / single / 3.0 - 1.0).abs() < 1e-9);
+    let given = json(&["--compare", "unit-rows=1,2", "--rho", "0.5"]);
+    let rmse = |row: usize| given["combinations"][row]["rmse"].as_f64().unwrap();
+    assert!((rmse(1) / rmse(0) - 2.0).abs() < 1e-12);
+}
+
+#[test]
+fn all_marginals_are_given_by_their_numbers_of_attributes() {
+    let folder = tempfile::tempdir().unwrap();
+    let by_file = "[[queries]]\nfamily = \"identity\"\nways = [1, 2]\n";
+    let words = ["--rho", "0.5", "--json"];
+    let file = plan(folder.path(), SCHEMA, by_file, &words).success().get_output().stdout.clone();
+    let mut ways = Command::cargo_bin("matmech").unwrap();
+    ways.current_dir(folder.path()).args(["plan", "--schema", "S.toml", "--ways", "1,2"]);
+    let ways = ways.args(words).assert().success().get_output().stdout.clone();
+    let [file, ways]: [serde_json::Value; 2] =
+        [file, ways].map(|text| serde_json::from_slice(&text).unwrap());
+    assert_eq!(file, without_time(ways, &file));
+}

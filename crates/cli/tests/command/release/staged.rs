@@ -261,3 +261,35 @@ fn a_dry_run_of_a_staged_release_forecasts_questions_and_memory() {
         stages.iter().map(|stage| stage["questions"].as_array().unwrap().len()).sum();
     assert!(questions <= 16, "{questions}");
 }
+
+/// The forecast is near the errors of releases of the reference itself, and depends on no data.
+#[test]
+fn a_dry_run_of_a_staged_release_forecasts_the_error_on_a_public_reference() {
+    let folder = folder();
+    let here = folder.path();
+    let dry = ["--mechanism", "staged", "--dry-run", "--records-guess", "400"];
+    release(here, "R", &dry).success().stdout(
+        contains(
+            "for a made-up table of 400 records with independent attributes (uniform; seed 1)",
+        )
+        .and(contains("not for yours")),
+    );
+    let forecast = |more: &[&str]| -> serde_json::Value {
+        let words = [&dry[..], &["--json"], more].concat();
+        let said = release(here, "R", &words).success().get_output().clone();
+        serde_json::from_slice::<serde_json::Value>(&said.stdout).unwrap()["forecast"].clone()
+    };
+    let uniform = forecast(&[]);
+    assert_eq!(uniform, forecast(&[]));
+    let error = |forecast: &serde_json::Value| forecast["mean_l1_error"].as_f64().unwrap();
+    let per_record = uniform["mean_l1_error_per_record"].as_f64().unwrap();
+    assert!((error(&uniform) - 400.0 * per_record).abs() < 1e-9 && error(&uniform) > 0.0);
+    let person = forecast(&["--unit-rows", "10"]);
+    assert!(error(&person) > 2.0 * error(&uniform), "{person} {uniform}");
+    std::fs::write(here.join("M.toml"), "[[attribute]]\nname = \"age\"\nmeasure = [1]\n").unwrap();
+    release(here, "R", &[&dry[..], &["--reference", "M.toml"]].concat())
+        .failure()
+        .stderr(contains("measure of `age`"));
+    let words = ["--mechanism", "staged", "--records-guess", "400"];
+    release(here, "G", &words).failure().code(2).stderr(contains("--dry-run"));
+}
