@@ -6,6 +6,7 @@ pub(super) mod cost;
 pub(super) mod damaged;
 mod neighbours;
 mod planted;
+pub(super) mod queries;
 mod releases;
 mod report;
 mod statistics;
