@@ -347,6 +347,8 @@ def groups(schema, text, matrices):
     """Returns the groups of a workload; `matrices` are the files that it names."""
     found = []
     for entry in toml(text)["queries"]:
+        if "query" in entry:
+            raise Unsupported("queries in words, of which this program has no grammar")
         if "attributes" in entry:
             sets = [schema.positions(entry["attributes"])]
         else:

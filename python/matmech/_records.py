@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _matmech
 from ._marginals import frames, measurements_of
+from ._queries import PublishedRelease, QueryAnswers
 from ._report import Progress, Report, finished
 from ._solve import text
 from ._columns import bad_input, records as columns_of
@@ -103,6 +104,10 @@ class Answers(Report):
 
     def _optional(self, path: Path, schema: Path | None = None) -> Table | None:
         return read_table(path, schema) if path.exists() else None
+
+    def query(self, text: str) -> QueryAnswers:
+        """Answers a query in words, as :meth:`PublishedRelease.query`."""
+        return PublishedRelease(self.measurements).query(text)
 
     def marginals(self, count: str = "count") -> list[Table]:
         """Returns the marginals: a column of cell numbers per attribute, and the estimates.

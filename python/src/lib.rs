@@ -6,6 +6,7 @@
 mod draft;
 mod engine;
 mod errors;
+mod query;
 mod records;
 mod solve;
 mod stream;
@@ -37,6 +38,7 @@ fn _matmech(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(records::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(records::release, module)?)?;
     module.add_function(wrap_pyfunction!(records::answer, module)?)?;
+    module.add_function(wrap_pyfunction!(query::query, module)?)?;
     module.add_function(wrap_pyfunction!(records::column_names, module)?)?;
     module.add_function(wrap_pyfunction!(table::read_stream, module)?)?;
     module.add_function(wrap_pyfunction!(records::column_values, module)?)?;

@@ -43,7 +43,7 @@ pub fn of_group(estimates: &Estimates, group: &QueryGroup) -> Result<Vec<Answer>
 }
 
 /// Returns an answer that is known exactly, without its rounding error if it is an integer.
-fn known(estimate: f64) -> f64 {
+pub(super) fn known(estimate: f64) -> f64 {
     let integer = estimate.round();
     if (estimate - integer).abs() < 1e-6 * integer.abs().max(1.0) {
         integer + 0.0

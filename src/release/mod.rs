@@ -20,6 +20,7 @@
 //! | `estimates`, `answers` | unbiased answers with exact standard errors, and their table |
 //! | `release_data` | what a release reads: records, or counts of an engine |
 //! | `open_values` | values that are not public, published if enough records have them |
+//! | `queries` | answers to queries in words, with intervals |
 //! | `query_words` | descriptions of queries |
 //! | `reach` | lengths of confidence intervals |
 //! | `staged` | adaptive releases with a certificate of the error |
@@ -37,6 +38,7 @@ mod integer_plan;
 mod ledger;
 mod measurements;
 pub mod open_values;
+pub mod queries;
 mod query_words;
 mod reach;
 pub mod records;

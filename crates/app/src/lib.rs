@@ -16,6 +16,7 @@ pub mod ledger;
 pub mod plan;
 pub mod private_draft;
 pub mod process;
+pub mod query;
 pub mod release;
 pub mod simulate;
 pub mod solve;

@@ -14,6 +14,7 @@ mod ledger;
 mod output;
 mod panics;
 mod plan;
+mod query_answers;
 mod record_rule;
 mod release;
 mod simulate;

@@ -21,7 +21,7 @@ use crate::workload::QueryGroup;
 const MAX_CELLS: usize = 2048;
 
 /// A known answer that is left after conditioning on others: its share of the variance.
-const MIN_SHARE: f64 = 1e-9;
+pub(super) const MIN_SHARE: f64 = 1e-9;
 
 /// An answer that is known: the number of records in some cells of a marginal.
 #[derive(Debug)]

@@ -2,6 +2,8 @@
 
 pub(super) mod conditions;
 mod least_squares;
+mod products;
 mod variances;
 
 pub use least_squares::Estimates;
+pub(super) use products::Covariance;

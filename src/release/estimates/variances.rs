@@ -188,7 +188,7 @@ fn interval(row: &[f64]) -> Option<(usize, usize)> {
 /// Adds products of tables: `out[q] += scale · Π table[q]`.
 ///
 /// q is in the box `counts`, and every table is over some of its axes.
-fn add_products(
+pub(super) fn add_products(
     out: &mut [f64],
     counts: &[usize],
     scale: f64,

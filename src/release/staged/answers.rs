@@ -82,7 +82,7 @@ fn of_query(bound_of_marginal: f64, weight: f64, rounding: f64) -> f64 {
 }
 
 /// Returns a bound of the rounding error of a weighted sum of cells, per largest weight.
-fn rounding_of_sum(cells: &[f64]) -> f64 {
+pub(in crate::release) fn rounding_of_sum(cells: &[f64]) -> f64 {
     let sizes: f64 = cells.iter().map(|x| x.abs()).sum();
     2.0 * (cells.len() + 2) as f64 * f64::EPSILON * sizes
 }

@@ -30,6 +30,7 @@ mod residuals;
 mod run;
 mod statement;
 
+pub(super) use answers::rounding_of_sum;
 pub use certificate::{BoundSummary, CertificateNoise, DistanceCertificate, ErrorBounds};
 pub use marginals::{StagedMarginal, StagedMarginals};
 pub use measurements::StagedMeasurements;

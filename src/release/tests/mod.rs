@@ -7,6 +7,7 @@ pub(super) mod damaged;
 mod every_source;
 mod neighbours;
 mod planted;
+pub(super) mod queries;
 mod releases;
 mod report;
 mod statistics;

@@ -300,7 +300,7 @@ impl Bins {
 }
 
 /// Returns the decimal number of a fraction, if it has one.
-fn exact(fraction: &Ratio<BigInt>) -> Option<Decimal> {
+pub(crate) fn exact(fraction: &Ratio<BigInt>) -> Option<Decimal> {
     let mut denominator = fraction.denom().clone();
     let mut scale = 0u32;
     let mut digits = fraction.numer().clone();

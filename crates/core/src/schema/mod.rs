@@ -41,6 +41,7 @@ mod tests;
 
 pub use attribute_codings::Schema;
 pub use bins::Bins;
+pub(crate) use bins::exact as exact_decimal;
 pub use cell_box::CellBox;
 pub use coding::{Coded, Coder, Coding};
 pub use level_schema::{LevelSchema, Refinement};

@@ -9,6 +9,9 @@
 //! query_weights = [1.0, 3.0]   # optional, one per query; for affine, abs, random and matrix
 //! # only for random: seed = 52, probability = 0.3, queries_per_cell = 3
 //! # only for matrix: file = "W.npy"
+//!
+//! [[queries]]
+//! query = "mean(income) by region"    # in words, in place of a family; only with `weight`
 //! ```
 
 use std::path::Path;
@@ -18,6 +21,7 @@ use serde::Deserialize;
 
 use super::groups::{GroupFamily, GroupedWorkload, attribute_sets, groups_of};
 use super::matrices::{Matrices, MatrixSource};
+use super::query::ResolvedQuery;
 use super::query_group::{GroupQueries, QueryGroup};
 use super::{Family, QueryCount};
 use crate::domain::AttributeSet;
@@ -37,7 +41,8 @@ struct WorkloadFile {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
-    family: String,
+    query: Option<String>,
+    family: Option<String>,
     attributes: Option<Vec<String>>,
     ways: Option<Vec<usize>>,
     weight: Option<f64>,
@@ -71,7 +76,7 @@ impl GroupedWorkload {
     ) -> Result<Self> {
         let file: WorkloadFile = toml::from_str(text).map_err(|e| {
             let expected = "a workload: [[queries]] tables with a family and either \
-                            attributes = […] or ways = […]";
+                            attributes = […] or ways = […], or with a query";
             Error::toml(origin, text, expected, &e)
         })?;
         let (mut groups, mut matrices) = (Vec::new(), Matrices::default());
@@ -111,6 +116,13 @@ impl Entry {
         let refuse = |expected: &str, found: &str, remedy: &str| {
             Err(Error::bad_input(what, expected, found, remedy))
         };
+        if let Some(query) = &self.query {
+            return self.of_query(query, schema, what);
+        }
+        if self.family.is_none() {
+            let remedy = "add e.g. family = \"identity\", or query = \"mean(income) by region\"";
+            return refuse("a `family` or a `query`", "neither", remedy);
+        }
         let sets = match (&self.attributes, &self.ways) {
             (Some(names), None) => {
                 vec![self.named(schema, names, what)?]
@@ -154,6 +166,42 @@ impl Entry {
         }
     }
 
+    /// Returns the groups of a query in words.
+    fn of_query(&self, query: &str, schema: &Schema, what: &str) -> Result<Vec<QueryGroup>> {
+        let others = [
+            ("family", self.family.is_some()),
+            ("attributes", self.attributes.is_some()),
+            ("ways", self.ways.is_some()),
+            ("weights", self.weights.is_some()),
+            ("query_weights", self.query_weights.is_some()),
+            ("seed", self.seed.is_some()),
+            ("probability", self.probability.is_some()),
+            ("queries_per_cell", self.queries_per_cell.is_some()),
+            ("file", self.file.is_some()),
+        ];
+        if let Some((key, _)) = others.into_iter().find(|(_, is_given)| *is_given) {
+            return Err(Error::bad_input(
+                format!("{what}, key `{key}`"),
+                "only `weight` next to `query`",
+                format!("`{key}`"),
+                "drop the key; conditions and `by` are part of the query",
+            ));
+        }
+        let resolved = ResolvedQuery::parse(query, schema).map_err(|e| match e {
+            Error::Parse { origin, place, expected, found, remedy } => {
+                let origin = format!("{what}, {origin}");
+                Error::Parse { origin, place, expected, found, remedy }
+            }
+            error => error,
+        })?;
+        resolved.groups(schema, self.weight.unwrap_or(1.0))
+    }
+
+    /// Returns the name of the family.
+    fn family_name(&self) -> &str {
+        self.family.as_deref().unwrap_or_default()
+    }
+
     /// Returns the set of the attributes with these names.
     fn named(&self, schema: &Schema, names: &[String], what: &str) -> Result<AttributeSet> {
         let positions =
@@ -168,7 +216,7 @@ impl Entry {
                 "drop one of the two",
             );
         }
-        if self.family == "matrix" && !positions.is_sorted() {
+        if self.family_name() == "matrix" && !positions.is_sorted() {
             let remedy = "use the order of the schema, which is also that of the matrix columns";
             return refuse("attributes in the order of the schema", names.join(", "), remedy);
         }
@@ -182,17 +230,17 @@ impl Entry {
             Err(Error::bad_input(
                 format!("{what}, key `{key}`"),
                 format!("this key only with family = \"{family}\""),
-                format!("family = \"{}\"", self.family),
+                format!("family = \"{}\"", self.family_name()),
                 "drop the key or change the family",
             ))
         };
-        if random_keys && self.family != "random" {
+        if random_keys && self.family_name() != "random" {
             return misplaced("seed, probability or queries_per_cell", "random");
         }
-        if self.file.is_some() && self.family != "matrix" {
+        if self.file.is_some() && self.family_name() != "matrix" {
             return misplaced("file", "matrix");
         }
-        Ok(match self.family.as_str() {
+        Ok(match self.family_name() {
             "hybrid" => GroupFamily::Hybrid,
             "nested" => GroupFamily::Nodes(None),
             "random" => GroupFamily::Random {

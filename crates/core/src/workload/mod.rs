@@ -23,6 +23,7 @@ mod matrices;
 mod normalised;
 mod parse;
 mod projection;
+pub mod query;
 mod query_group;
 mod query_set;
 mod recurrence;

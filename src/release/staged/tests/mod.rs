@@ -7,6 +7,7 @@ mod damaged;
 mod files;
 mod levels;
 mod planted;
+mod queries;
 mod releases;
 mod synthetic;
 

@@ -7,6 +7,7 @@ mod mistakes;
 mod neighbours;
 mod nested;
 mod outputs;
+mod queries;
 mod recovery;
 mod running;
 mod staged;

@@ -14,7 +14,7 @@ use crate::workload::lanes::Lanes;
 use crate::workload::recurrence::Recurrence;
 
 /// A query family, on attributes with some last cells outside their order. Families with equal
-/// names, as many of these cells and the same hierarchy are equal.
+/// names, as many of these cells and the same hierarchy or rows are equal.
 #[derive(Clone, Copy)]
 pub struct Family {
     family: &'static dyn QueryFamily,
@@ -98,23 +98,26 @@ impl Family {
         self.family.nodes()
     }
 
-    /// Returns a number that differs between hierarchies, and 0 without one.
+    /// Returns [`QueryFamily::key`].
     pub fn key(self) -> usize {
-        self.nodes().map_or(0, |nodes| std::ptr::from_ref(nodes).addr())
+        self.family.key()
     }
 
     fn check(self, sizes: &[usize]) -> Result<()> {
-        let leaves = self.nodes().map(|nodes| nodes.hierarchy().leaves());
+        let only = self.family.size();
         let has_cells = sizes.iter().all(|&size| size > self.extra);
         if sizes.len() != self.arity()
             || !has_cells
             || (self.extra > 0 && self.arity() > 1)
-            || leaves.is_some_and(|n| [n] != *sizes)
+            || only.is_some_and(|n| [n] != *sizes)
         {
             return Err(Error::bad_input(
                 format!("family `{}`", self.name()),
-                match leaves {
-                    Some(n) => format!("the size {n}, the leaves of its hierarchy"),
+                match only {
+                    Some(n) if self.nodes().is_some() => {
+                        format!("the size {n}, the leaves of its hierarchy")
+                    }
+                    Some(n) => format!("the size {n}, the cells of its rows"),
                     None => format!("{} size(s) above {}", self.arity(), self.extra),
                 },
                 format!("{sizes:?}"),

@@ -7,6 +7,7 @@ mod circular;
 mod entries;
 mod extra_cells;
 mod families;
+mod given;
 mod identity;
 mod nested;
 mod nodes;

@@ -41,6 +41,16 @@ pub trait QueryFamily: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Returns the only size of an attribute that fits the queries; by default every size fits.
+    fn size(&self) -> Option<usize> {
+        self.nodes().map(|nodes| nodes.hierarchy().leaves())
+    }
+
+    /// Returns a number that differs between families of equal names; 0 if names are unique.
+    fn key(&self) -> usize {
+        self.nodes().map_or(0, |nodes| std::ptr::from_ref(nodes).addr())
+    }
+
     /// Returns the number of queries.
     fn count(&self, sizes: &[usize]) -> QueryCount;
 
