@@ -8,6 +8,7 @@ mod outputs;
 mod report;
 mod request;
 mod run;
+mod series;
 mod staged;
 
 pub(crate) use self::folder::Folder;
@@ -16,4 +17,5 @@ pub use self::report::{Group, UnbiasedReport};
 pub(crate) use self::request::check_count;
 pub use self::request::{DELTA, Files, Release};
 pub use self::run::ReleaseReport;
+pub(crate) use self::series::CompleteRelease;
 pub use self::staged::StagedReport;

@@ -1,6 +1,7 @@
 //! Tests of the commands `matmech release`, `answer` and `ledger`.
 
 mod counts;
+mod distinct;
 mod inputs;
 mod ledger_under_stress;
 mod mistakes;
@@ -9,6 +10,7 @@ mod nested;
 mod outputs;
 mod recovery;
 mod running;
+mod series;
 mod staged;
 
 use assert_cmd::Command;
