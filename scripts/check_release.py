@@ -11,7 +11,7 @@ from release_open_values import FILES, OpenValues, open_values
 from release_plan import epsilon, plan
 from release_report import Report, UNCHECKED
 from release_staged import staged
-from release_texts import html_page, ledger as ledger_of, markdown
+from release_texts import html_page, ledger as ledger_of, markdown, series
 
 def main():
     parser = argparse.ArgumentParser(description="Check a published release.")
@@ -39,6 +39,8 @@ def check(path, ledger=None):
         report.check("agreement of the files", statements, folder)
     unit = folder.statement["unit"] if report.check("privacy unit", unit_of, folder) else None
     report.check("epsilon", epsilon, folder)
+    if "series" in folder.statement:
+        report.check("series", series, folder)
     if folder.is_open:
         open_values(report, folder, unit)
     elif folder.is_staged:

@@ -79,12 +79,19 @@ def statements(folder):
 def unit_of(folder):
     """Checks the privacy unit, and that its neighbours fit the schema."""
     statement, unit, schema = folder.statement, folder.statement["unit"], folder.schema
-    if set(unit) != {"neighbours", "rows"}:
+    if set(unit) - {"distinct"} != {"neighbours", "rows"}:
         raise Unsupported(f"a privacy unit with {sorted(unit)}")
     neighbours, rows = unit["neighbours"], unit["rows"]
     require(neighbours in NEIGHBOURS, "known neighbours", neighbours, folder.file)
     require(isinstance(rows, int) and rows > 0, "records per person", rows, folder.file)
     words = NEIGHBOURS[neighbours] + (f", up to {rows} times" if rows > 1 else "")
+    distinct, limit = unit.get("distinct"), statement["person_limit"]
+    name = None if distinct is None else schema.names[distinct]
+    words += f", with different values of `{name}`" if name is not None and rows > 1 else ""
+    require(statement.get("distinct_values_of") == name, f"different values of {name}",
+            statement.get("distinct_values_of"), folder.file)
+    require(limit is None or limit.get("distinct") == name, f"different values of {name}", limit,
+            folder.file)
     require(statement["unit_in_words"] == words, words, statement["unit_in_words"], folder.file)
     public = neighbours == privacy.REPLACE
     require(statement["number_of_records_is_public"] == public,
@@ -94,7 +101,6 @@ def unit_of(folder):
         require(closed and statement["person_limit"] is None,
                 "a cell for other values in every attribute, and no limit per person",
                 "records can be left out, so that their number is not public", folder.file)
-    limit = statement["person_limit"]
     require(limit is None or limit["rows"] == rows, f"{rows} records per person", limit,
             folder.file)
     require(not schema.public or neighbours != privacy.ADD,

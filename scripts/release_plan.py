@@ -2,6 +2,7 @@
 import csv, functools, math, re
 from fractions import Fraction
 import numpy as np
+import release_distinct
 import release_privacy as privacy
 import release_schema
 from release_estimates import Estimates, unmeasured
@@ -42,13 +43,18 @@ def measured_rows(rows, terms, schema, unit, file):
         high = found.lower if attained and found.lower == found.upper else found.trivial
         require(found.lower <= square <= high, f"{name}: squared sensitivity {high}", square, file)
         cost = term.cost(square, unit["rows"])
+        if unit.get("distinct") is not None:  # then records of one person cost at most the square
+            alone = release_distinct.joint_rho([term], unit)
+            require(alone.lower <= decimal(row["rho"]) <= cost * (1 + Fraction(1, 10**12)),
+                    f"{name}: rho from {float(alone.lower)!r} to {float(cost)!r}", row["rho"], file)
+            continue
         require(cost <= decimal(row["rho"]) <= cost * (1 + Fraction(1, 10**12)),
                 f"{name}: rho {float(cost)!r}", row["rho"], file)
 
 def rho_of_plan(folder, measured, unit):
     statement = folder.statement
     measured_rows(statement["subspaces"], measured.terms, folder.schema, unit, folder.file)
-    found = privacy.joint_rho(measured.terms, unit["neighbours"], unit["rows"])
+    found = release_distinct.joint_rho(measured.terms, unit)
     unproved = stated(statement["rho"], found, statement["rho_is_exact_sum"], "rho", folder.file)
     require(decimal(statement["rho"]) <= decimal(statement["rho_reserved"]),
             f"a cost within the reserved rho {statement['rho_reserved']!r}", statement["rho"],

@@ -4,6 +4,7 @@ docs/releasing.md, Staged releases, has the definitions."""
 import csv, io, math
 from fractions import Fraction
 import numpy as np
+import release_distinct
 import release_privacy as privacy
 from release_estimates import answered
 from release_folder import Measured
@@ -127,7 +128,7 @@ def costs(folder, made):
     low, high, unproved = Fraction(0), Fraction(0), []
     for k, (stage, measured) in enumerate(zip(statement["stages"], release.stages)):
         measured_rows(stage["questions"], measured.terms, release.domain, unit, folder.file)
-        found = privacy.joint_rho(measured.terms, unit["neighbours"], unit["rows"])
+        found = release_distinct.joint_rho(measured.terms, unit)
         unproved.append(stated(stage["rho"], found, stage["rho_is_exact_sum"],
                                f"rho of stage {k}", folder.file))
         low, high = low + found.lower, high + decimal(stage["rho"])

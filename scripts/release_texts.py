@@ -29,6 +29,8 @@ def explained(folder):
              for number in numbers(value) if name not in ("subspaces", "not_protected")]
     known += [float(statement.get("queries", 0)), 95.0, 5.0, 20.0]  # ChaCha20 has 20 rounds
     known.append(float(len(statement.get("stages", []))))
+    if "series" in statement:
+        known.append(float(len(statement["series"]["earlier"]) + 1))
     known += [0.0] * bool(folder.schema.impossible)
     known += [math.ceil(10 * x) / 10 for x in numbers(statement.get("certificate"))]
     return [abs(x) for x in known]
@@ -62,6 +64,8 @@ def names_of(folder):
     names += [ledger["file"], ledger["sha256"]] if ledger else []
     names += [limit["column"]] if limit else []
     names += [statement[name] for name in ("version", "planner", "objective") if name in statement]
+    for earlier in statement.get("series", {}).get("earlier", []):
+        names += [earlier["folder"], earlier["sha256sums_sha256"]]
     return names + ["SHA-256"]
 
 def markdown(folder):
@@ -82,6 +86,10 @@ def markdown(folder):
     limit, rows = statement["person_limit"], statement["unit"]["rows"]
     who = f"everybody with at most {rows} record(s)" if limit is None else \
         f"everybody, with all records that have the same value of {plain(limit['column'])}"
+    distinct = statement.get("distinct_values_of")
+    if limit is None and distinct is not None:
+        who += f", of which no two have the same value of {plain(distinct)} (an assumption that " \
+            "the release did not enforce)"
     phrase = f"{who}, {PROTECTS[statement['unit']['neighbours']]}: "
     require(budget[3].startswith(phrase), phrase, budget[3][:200], file)
     new = [statement["new_delta"]] if folder.is_open else []
@@ -171,6 +179,20 @@ def html_page(folder):
         require(token is None, "numbers of statement.json", f"{name}: {token}", file)
     return "its summary, facts and statement; the charts could not be checked"
 
+def series(folder):
+    """Checks the total of a series at its delta."""
+    found, statement = folder.statement["series"], folder.statement
+    total = decimal(statement["rho_reserved"]) + sum(
+        (decimal(earlier["rho_reserved"]) for earlier in found["earlier"]), Fraction(0))
+    near = total * (1 + Fraction(1, 10**15))
+    require(total <= decimal(found["rho"]) <= near, f"rho {float(total)!r}", found["rho"],
+            folder.file)
+    require(found["delta"] == statement["delta"], statement["delta"], found["delta"], folder.file)
+    epsilon = privacy.epsilon_of(found["rho"], found["delta"])
+    require(epsilon * (1 - CLOSE) <= found["epsilon"] <= epsilon * (1 + 3 * CLOSE),
+            f"epsilon {epsilon!r}", found["epsilon"], folder.file)
+    return f"{len(found['earlier']) + 1} releases: rho {float(total)!r}, epsilon {epsilon!r}"
+
 def ledger(folder, path):
     """Checks the chain of the ledger, its budget, and the reservation of the release."""
     lines = path.read_text("utf-8").split("\n")
@@ -178,13 +200,13 @@ def ledger(folder, path):
     lines = lines[:-1]
     parsed = [json.loads(line, object_pairs_hook=strict) for line in lines]
     head, opening = parsed[0], parsed[1]
-    require(head["ledger"] == 2, "version 2", head["ledger"], path)
+    require(head["ledger"] in (2, 3), "version 2 or 3", head["ledger"], path)
     count = int(head["lines"])
     require(len(lines) >= count >= 2, f"{count} lines", f"{len(lines)}: lines were removed", path)
     digests = [sha256(line.encode("utf-8")) for line in lines]
     require(digests[count - 1] == head["last"], f"line {count} of the hash in line 1",
             "a changed line", path)
-    spent, new, open_, reserved = Fraction(0), Fraction(0), set(), []
+    spent, new, open_, reserved, settled = Fraction(0), Fraction(0), set(), [], {}
     for number, line in enumerate(parsed[2:], 3):
         require(line["previous"] == digests[number - 2],
                 f"line {number}: the hash of line {number - 1}",
@@ -205,6 +227,7 @@ def ledger(folder, path):
                     line["settle"],
                     path)
             open_.remove(line["settle"])
+            settled[reserved[line["settle"] - 1]] = line.get("folder")
     require(spent <= decimal(opening["total_rho"]), f"at most {opening['total_rho']!r}",
             f"{float(spent)!r} reserved", path)
     if new:
@@ -219,14 +242,30 @@ def ledger(folder, path):
     found = parsed[own["line"] - 1].get("new_delta")
     require(found == statement.get("new_delta"),
             f"delta' {statement.get('new_delta')!r} in line {own['line']}", found, path)
+
+    def is_settled(line, sums, what):
+        require(line in settled, f"a settlement of line {line}, {what}", "an interrupted run", path)
+        require(settled[line] in (None, sums), f"the checksums of {what}: {sums}", settled[line],
+                path)
+    is_settled(own["line"], sha256((folder.path / "SHA256SUMS").read_bytes()), "this release")
+    for earlier in statement.get("series", {}).get("earlier", []):
+        line = earlier["line"]
+        require(line in reserved and digests[line - 1] == earlier["line_sha256"]
+                and parsed[line - 1]["rho"] == earlier["rho_reserved"],
+                f"line {line} of {earlier['folder']}", "another line", path)
+        is_settled(line, earlier["sha256sums_sha256"], earlier["folder"])
     limit = statement["person_limit"]
     # Noise that also hides added and removed records hides replaced ones.
-    weaker = {**statement["unit"], "neighbours": privacy.REPLACE}
-    fits = opening["unit"] == statement["unit"] or (
+    unit = {name: statement["unit"][name] for name in ("neighbours", "rows")}
+    weaker = {**unit, "neighbours": privacy.REPLACE}
+    fits = opening["unit"] == unit or (
         opening["unit"] == weaker and statement["unit"]["neighbours"] == privacy.BOTH)
     require(fits, statement["unit"], opening["unit"], path)
     require(opening.get("person") == (limit and limit["column"]), f"persons by {limit}",
             opening.get("person"), path)
+    distinct = statement.get("distinct_values_of")
+    require(limit or distinct in (None, opening.get("distinct")), f"different values of {distinct}",
+            opening.get("distinct"), path)
     return f"the chain of {len(lines)} lines; {len(reserved)} reservations of {float(spent)!r} " \
         f"in a total of {opening['total_rho']!r}; line {own['line']} is this release"
 

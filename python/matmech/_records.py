@@ -309,6 +309,8 @@ def release(
     neighbours: str = "add-remove",
     unit_rows: int = 1,
     person: str | None = None,
+    distinct: str | None = None,
+    after: str | os.PathLike[str] | None = None,
     planner: str | None = None,
     objective: str | None = None,
     mechanism: str | None = None,
@@ -333,6 +335,11 @@ def release(
     nothing. For one with ``mechanism="staged"``, ``records_guess`` simulates the error for a made-up
     table with this number of records with independent attributes: uniform, or as the file ``reference`` says.
 
+    ``distinct`` names an attribute of which a person's ``unit_rows`` records have different values,
+    such as the year: tables by it cost K instead of K². With ``person`` the first record of every
+    value is kept; without it, this is an assumption. ``after`` is the folder of the previous release
+    of a series about the same people, in the same ledger.
+
     By default a schema in which an attribute has no cell for other values is refused.
     ``out_of_domain="drop"`` or ``"clamp"`` accepts it.
 
@@ -355,6 +362,8 @@ def release(
         "neighbours": neighbours,
         "unit_rows": _count("unit_rows", unit_rows),
         "person": person,
+        "distinct": distinct,
+        "after": None if after is None else os.fspath(after),
         "planner": planner,
         "objective": objective,
         "mechanism": mechanism,
@@ -416,15 +425,17 @@ def create_ledger(
     neighbours: str = "add-remove",
     unit_rows: int = 1,
     person: str | None = None,
+    distinct: str | None = None,
 ) -> dict[str, Any]:
     """Creates the ledger of a table, with the budget of all its releases; returns the balance.
 
     With ``person``, it is for releases that protect all records with the same value of this column.
+    With ``distinct``, releases may assume that a person's records have different values of it.
     """
     budget = (epsilon, delta, rho, None, privacy_cost)
     path = os.fspath(path)
     return json.loads(_matmech.create_ledger(
-        path, budget, neighbours, _count("unit_rows", unit_rows), person
+        path, budget, neighbours, _count("unit_rows", unit_rows), person, distinct
     ))
 
 
@@ -435,6 +446,7 @@ def check_data(
     out_of_domain: str = "drop",
     person: str | None = None,
     unit_rows: int = 1,
+    distinct: str | None = None,
 ) -> DataCheck:
     """Checks how a release would handle every record, as ``matmech check-data``. **Not private.**
 
@@ -446,14 +458,23 @@ def check_data(
     source = document(schema, "attribute")
     table = columns_of(data, source, person)
     rows = _count("unit_rows", unit_rows)
-    return DataCheck(_matmech.check_data(source, table, out_of_domain, person, rows))
+    return DataCheck(_matmech.check_data(source, table, out_of_domain, person, rows, distinct))
 
 
 def show_ledger(
-    path: str | os.PathLike[str], *, delta: float | None = None, wait: int = 60
+    path: str | os.PathLike[str],
+    *,
+    delta: float | None = None,
+    wait: int = 60,
+    release: str | os.PathLike[str] | None = None,
 ) -> dict[str, Any]:
-    """Returns the balance of a ledger: ``total_rho``, ``spent_rho``, ``left_rho``, …"""
-    return json.loads(_matmech.show_ledger(os.fspath(path), delta, _count("wait", wait)))
+    """Returns the balance of a ledger: ``total_rho``, ``spent_rho``, ``left_rho``, …
+
+    With ``release``, the folder of a release, its files are checked against the ledger, and
+    ``series`` has the total for a person who is in all releases of its series.
+    """
+    folder = None if release is None else os.fspath(release)
+    return json.loads(_matmech.show_ledger(os.fspath(path), delta, _count("wait", wait), folder))
 
 
 def _count(name: str, number: Any) -> int:

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use matmech::data::table::FieldCounts;
 use matmech::data::{OutOfDomain, PersonLimit, read_table, write_csv};
 use matmech::privacy::{Neighbours, PrivacyUnit};
-use matmech::release::{Ledger, LockWait};
+use matmech::release::{Ledger, LockWait, Persons};
 use matmech::schema::SchemaSource;
 use matmech::{Error, Result};
 use matmech_app::answer::Answer;
@@ -194,7 +194,7 @@ pub(crate) fn unit_of(neighbours: &str, rows: u32) -> Result<PrivacyUnit> {
             "give the maximum number of records per person",
         ));
     }
-    Ok(PrivacyUnit { neighbours, rows })
+    Ok(PrivacyUnit { neighbours, rows, distinct: None })
 }
 
 pub(crate) fn waiting(seconds: u32) -> LockWait {
@@ -241,6 +241,8 @@ pub(crate) fn release(
         delta: budget.delta,
         unit,
         person: option(options, "person")?,
+        distinct: option(options, "distinct")?,
+        after: option(options, "after")?,
         planner: option(options, "planner")?,
         objective: option(options, "objective")?,
         mechanism: option(options, "mechanism")?,
@@ -313,12 +315,13 @@ pub(crate) fn check_data(
     out_of_domain: &str,
     person: Option<String>,
     rows: u32,
+    distinct: Option<String>,
 ) -> PyResult<String> {
     let data = table::data_of(py, records)?;
     let check = || {
         let (schema, _) = schema_of(schema).read()?;
         let rule = OutOfDomain::of_name(out_of_domain)?.unwrap_or(OutOfDomain::Drop);
-        let person = person.map(|column| PersonLimit { column, rows });
+        let person = person.map(|column| PersonLimit { column, rows, distinct });
         json(&check_table(&table::required(data)?, &schema, rule, person)?)
     };
     work::guarded(py, || py.detach(check).map_err(|error| errors::exception(py, &error)))
@@ -333,11 +336,13 @@ pub(crate) fn create_ledger(
     neighbours: &str,
     unit_rows: u32,
     person: Option<String>,
+    distinct: Option<String>,
 ) -> PyResult<String> {
     let budget = budget_of(budget);
     let create = || {
         let unit = unit_of(neighbours, unit_rows)?;
-        let ledger = Ledger::create(&path, budget.rho()?, budget.delta, unit, person)?;
+        let persons = Persons { column: person.as_deref(), distinct: distinct.as_deref() };
+        let ledger = Ledger::create_for(&path, (budget.rho()?, budget.delta), unit, persons)?;
         json(&LedgerReport::of(&ledger, None)?)
     };
     create().map_err(|error| errors::exception(py, &error))
@@ -350,7 +355,15 @@ pub(crate) fn show_ledger(
     path: PathBuf,
     delta: Option<f64>,
     wait: u32,
+    release: Option<PathBuf>,
 ) -> PyResult<String> {
-    let show = |path: &Path| json(&LedgerReport::of(&Ledger::open(path, waiting(wait))?, delta)?);
+    let show = |path: &Path| {
+        let ledger = Ledger::open(path, waiting(wait))?;
+        let report = LedgerReport::of(&ledger, delta)?;
+        json(&match &release {
+            None => report,
+            Some(folder) => report.with_release(&ledger, folder)?,
+        })
+    };
     py.detach(|| show(&path)).map_err(|error| errors::exception(py, &error))
 }

@@ -146,16 +146,19 @@ class Drawn:
         person = ["--person", "who"] if draw.random() < 0.2 else []
         rows = draw.choice([1, 1, 2, 3])
         unit = ["--neighbours", neighbours, "--unit-rows", str(rows)]
+        different = random.Random(f"distinct {mechanism} {seed}")
+        self.distinct = rows > 1 and different.random() < 0.6
+        distinct = ["--distinct", different.choice(names)] if self.distinct else []
         epsilon, delta = draw.choice(["0.3", "1", "4", "20"]), draw.choice(["1e-9", "1e-6", "0.01"])
         budget = ["--epsilon", epsilon, "--delta", delta]
         if draw.random() < 0.25:  # so much that answers have more than six decimals
             budget = ["--rho", "1e6" if staged else "1e9"]
         options = self.options(draw, staged)
         self.command("ledger", "create", self.ledger, "--rho", "1e12", "--unit-rows", str(rows),
-                     "--neighbours", neighbours, *person)
+                     "--neighbours", neighbours, *person, *distinct)
         for out in ("before", "out", "after"):
             more = options if out == "out" else ["--out-of-domain", "drop"]
-            self.command("release", *unit, *person, *budget, *more, "--ledger", self.ledger,
+            self.command("release", *unit, *person, *distinct, *budget, *more, "--ledger", self.ledger,
                          "--data", self.folder / "table.csv", "--out", self.folder / out)
 
     def options(self, draw, staged):

@@ -209,6 +209,25 @@ class SQLite(Engines):
             expected = self.released(schema, sorted_memory, **unit)
             self.assertEqual(self.released(schema, by_cell, **unit), expected)
 
+    def test_the_first_records_of_every_value_are_kept(self):
+        rng = random.Random(6)
+        persons = ["p", " p ", "q", 7, "7", None, "", 1.5, "r", "s", "t"]
+        rows = [(rng.choice(persons), rng.choice([0, 1, 2, 3, 9, None]), rng.choice([0, 1, 9]), k)
+                for k in range(120)]
+        schema = [{"name": "v", **INDEX}, {"name": "w", "size": 2, "kind": "numeric"}]
+        shuffled = rows.copy()
+        rng.shuffle(shuffled)
+        table = matmech.Table(sqlite(shuffled, "id, v, w, k"), "t", order="k")
+        memory = {name: [row[k] for row in rows] for k, name in enumerate(("id", "v", "w"))}
+        found = set()
+        for unit_rows in (2, 3, 4):
+            for distinct in ("v", "w"):
+                unit = {"person": "id", "unit_rows": unit_rows, "distinct": distinct, "ways": [2]}
+                expected = self.released(schema, memory, **unit)
+                self.assertEqual(self.released(schema, table, **unit), expected)
+                found.add(tuple(expected))
+        self.assertGreater(len(found), 3)
+
     def test_names_and_values_cannot_leave_their_quotation_marks(self):
         name = 'a"; DROP TABLE t; --\n`\''
         quoted = '"' + name.replace('"', '""') + '"'

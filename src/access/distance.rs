@@ -121,7 +121,7 @@ mod tests {
         // nine for three records.
         let expected = (0.25 + 0.2222222222222222) / 2f64.powi(32);
         let cost = |neighbours, rows| {
-            let unit = PrivacyUnit { neighbours, rows };
+            let unit = PrivacyUnit { neighbours, rows, distinct: None };
             question.cost(unit).unwrap().to_f64_rounded_up() / expected
         };
         approx::assert_relative_eq!(cost(Neighbours::AddOrRemoveOneRecord, 1), 1.0);

@@ -108,7 +108,7 @@ mod tests {
     }
 
     fn unit(rows: u32, neighbours: Neighbours) -> PrivacyUnit {
-        PrivacyUnit { neighbours, rows }
+        PrivacyUnit { neighbours, rows, distinct: None }
     }
 
     const ADD: Neighbours = Neighbours::AddOrRemoveOneRecord;

@@ -23,12 +23,16 @@ pub struct IntegerQuestion<'a> {
 }
 
 impl IntegerQuestion<'_> {
-    /// Returns the privacy cost ρ = k²Δ²/(2σ²) of this question alone, from the integers, rounded
-    /// up.
+    /// Returns the privacy cost of this question alone, from the integers, rounded up.
+    ///
+    /// It is ρ = k²Δ²/(2σ²), or less if the records of a person have different values.
     ///
     /// # Errors
     /// σ = 0 for answers that differ between neighbours.
     pub fn cost(&self, unit: PrivacyUnit) -> Result<ExactRho> {
+        if unit.distinct.is_some() {
+            return Ok(Self::joint_cost(&[*self], unit)?.rho);
+        }
         let sensitivity = self.strategy.squared_sensitivity(unit.neighbours);
         Ok(ExactRho::of_discrete_gaussian(&sensitivity.value, self.deviation, unit.rows)?)
     }

@@ -67,6 +67,7 @@ pub struct DataCheck {
 pub fn check(mut table: OpenTable, schema: &Schema, rule: OutOfDomain) -> Result<DataCheck> {
     let coder = RecordCoder::new(schema, rule);
     let mut persons = table.person().map(Persons::new);
+    let distinct = table.distinct();
     let attribute = |attribute: &Attribute| AttributeCheck {
         attribute: attribute.name.clone(),
         outside: 0,
@@ -107,7 +108,8 @@ pub fn check(mut table: OpenTable, schema: &Schema, rule: OutOfDomain) -> Result
         if let (Some(persons), Some(identifiers)) =
             (&mut persons, batch.columns.get(schema.attributes().len()))
         {
-            persons.admit_all(identifiers, &mut admitted);
+            let distinct = distinct.and_then(|position| coded.get(position));
+            persons.admit_all(identifiers, distinct, &mut admitted);
         }
         for (row, is_admitted) in admitted.into_iter().enumerate() {
             found.records += 1;
@@ -187,8 +189,7 @@ mod tests {
         assert_eq!(lines, [(3, "`99`"), (4, "`old`"), (4, "`cook`"), (6, "no value")]);
         let records: Vec<_> = found.offences.iter().map(|o| o.record.unwrap()).collect();
         assert_eq!(records, [2, 3, 3, 5]);
-        let found =
-            check_of(text, OutOfDomain::Clamp, Some(PersonLimit { column: "id".into(), rows: 2 }));
+        let found = check_of(text, OutOfDomain::Clamp, Some(PersonLimit::new("id", 2)));
         assert_eq!((found.records, found.kept, found.dropped, found.over_limit), (5, 3, 1, 1));
         assert_eq!(found.attributes[0].clamped, 1);
     }

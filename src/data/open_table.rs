@@ -13,6 +13,8 @@ pub struct OpenTable {
     /// The column of every attribute of the schema, then that of the person.
     columns: Vec<usize>,
     person: Option<PersonLimit>,
+    /// The position of the attribute whose values differ between the records of a person.
+    distinct: Option<usize>,
 }
 
 /// Omits the table, which contains records.
@@ -79,7 +81,9 @@ impl OpenTable {
             ));
         }
         let columns: Vec<usize> = found.into_iter().flatten().collect();
-        let open = OpenTable { table, columns, person };
+        let distinct = person.as_ref().and_then(|limit| limit.distinct.as_deref());
+        let distinct = distinct.map(|name| schema.position(name)).transpose()?;
+        let open = OpenTable { table, columns, person, distinct };
         open.check_types(schema)?;
         Ok(open)
     }
@@ -125,6 +129,11 @@ impl OpenTable {
         self.person.as_ref()
     }
 
+    /// Returns the position of the attribute whose values differ between the records of a person.
+    pub(super) fn distinct(&self) -> Option<usize> {
+        self.distinct
+    }
+
     /// Returns the column of an attribute of the schema.
     pub(super) fn column_of(&self, position: usize) -> usize {
         self.columns[position]
@@ -166,7 +175,7 @@ mod tests {
     ) -> std::result::Result<OpenTable, String> {
         let columns = columns.into_iter().map(|(name, column)| (name.to_owned(), column)).collect();
         let table = MemoryTable::new(columns).unwrap().reader();
-        let person = person.map(|column| PersonLimit { column: column.into(), rows: 1 });
+        let person = person.map(|column| PersonLimit::new(column, 1));
         let schema = Schema::from_toml(SCHEMA, "S.toml").unwrap();
         OpenTable::new(Box::new(table), &schema, person).map_err(|error| error.to_string())
     }

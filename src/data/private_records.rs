@@ -33,6 +33,7 @@ impl OpenTable {
         let origin = self.origin().to_owned();
         let coder = RecordCoder::new(schema, rule);
         let mut persons = self.person().map(Persons::new);
+        let distinct = self.distinct();
         let attributes = schema.attributes().iter().enumerate();
         let mut table: Vec<Option<Column>> =
             attributes.map(|(p, a)| kept.contains(p).then(|| Column::for_size(a.size))).collect();
@@ -44,7 +45,8 @@ impl OpenTable {
                 (&mut persons, batch.columns.get(table.len()))
             {
                 // Records outside the schema count as records of their person.
-                persons.admit_all(identifiers, &mut kept);
+                let distinct = distinct.and_then(|position| coded.get(position));
+                persons.admit_all(identifiers, distinct, &mut kept);
             }
             let kept_count = kept.iter().filter(|kept| **kept).count();
             let kept = (kept_count < batch.rows).then_some(kept.as_slice());
@@ -160,7 +162,7 @@ mod tests {
         let text = b"id,age,job\np,5,clerk\nq,15,clerk\np,99,clerk\n p ,25,clerk\nq,35,clerk\n\
                      ,5,baker\n,15,baker\nr\n";
         let ages = |rows| {
-            let limit = PersonLimit { column: "id".into(), rows };
+            let limit = PersonLimit::new("id", rows);
             let records = read_with(text, &schema(), OutOfDomain::Drop, Some(limit)).unwrap();
             records.column(0).unwrap().collect::<Vec<_>>()
         };
@@ -168,10 +170,32 @@ mod tests {
         // The record outside the schema counts as one of p's.
         assert_eq!(ages(2), [0, 1, 3]);
         assert_eq!(ages(3), [0, 1, 2, 3]);
-        let limit = PersonLimit { column: "ssn".into(), rows: 1 };
+        let limit = PersonLimit::new("ssn", 1);
         let refused =
             read_with(text, &schema(), OutOfDomain::Drop, Some(limit)).unwrap_err().to_string();
         assert!(refused.contains("no column `ssn`") && !refused.contains("id"), "{refused}");
+    }
+
+    /// Of every person and age the first record counts, whether its other values are inside the
+    /// schema or not. Records without a cell of age count for nobody.
+    #[test]
+    fn the_first_record_of_every_value_is_kept() {
+        let text = b"id,age,job\np,5,clerk\np,7,baker\np,15,clerk\np,99,baker\np,,clerk\n\
+                     p,25,clerk\nq,5,cook\nq,5,clerk\nq,15,clerk\n,5,clerk\n";
+        let ages = |rows, rule| {
+            let distinct = Some("age".to_owned());
+            let limit = PersonLimit { distinct, ..PersonLimit::new("id", rows) };
+            let records = read_with(text, &schema(), rule, Some(limit)).unwrap();
+            records.column(0).unwrap().collect::<Vec<_>>()
+        };
+        assert_eq!(ages(1, OutOfDomain::Drop), [0]);
+        assert_eq!(ages(2, OutOfDomain::Drop), [0, 1, 1]);
+        assert_eq!(ages(3, OutOfDomain::Drop), [0, 1, 2, 1]);
+        // Clamped to the last cell, 99 has a value of its own.
+        assert_eq!(ages(3, OutOfDomain::Clamp), [0, 1, 3, 1]);
+        let limit = PersonLimit { distinct: Some("year".into()), ..PersonLimit::new("id", 2) };
+        let refused = read_with(text, &schema(), OutOfDomain::Drop, Some(limit)).unwrap_err();
+        assert!(refused.to_string().contains("age, job"), "{refused}");
     }
 
     /// No message quotes the file, whatever is wrong with it.

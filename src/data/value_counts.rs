@@ -65,7 +65,7 @@ impl OpenTable {
         while let Some(batch) = self.next_batch().map_err(|error| error.unquoted(&origin))? {
             let mut kept = vec![true; batch.rows];
             if let (Some(persons), Some(identifiers)) = (&mut persons, batch.columns.get(1)) {
-                persons.admit_all(identifiers, &mut kept);
+                persons.admit_all(identifiers, None, &mut kept);
             }
             if let Some(values) = batch.columns.first() {
                 counts.extend(values, &kept, reserved);
@@ -86,7 +86,7 @@ mod tests {
 
     fn counts(text: &str, person: Option<u32>) -> Vec<(String, u64)> {
         let schema = Schema::from_toml(SCHEMA, "S.toml").unwrap();
-        let person = person.map(|rows| PersonLimit { column: "id".into(), rows });
+        let person = person.map(|rows| PersonLimit::new("id", rows));
         let table = open_csv(text.as_bytes(), &schema, person).unwrap();
         let counted = table.count_private_values(&["other", "unknown"]).unwrap();
         assert_eq!(format!("{counted:?}"), "ValueCounts { .. }");

@@ -51,7 +51,8 @@ impl CountingSql {
     ///
     /// The first records of a person are those with the smallest values of the column `order`, then
     /// with the smallest cells. Records with equal cells are not told apart, so the counts are a
-    /// function of the table, whatever the order in which an engine reads it.
+    /// function of the table, whatever the order in which an engine reads it. If the records of a
+    /// person have different values of an attribute, the first one of every cell is numbered.
     ///
     /// # Errors
     /// A name that SQL cannot have, or a column whose type has no value of its attribute.
@@ -113,11 +114,21 @@ impl CountingSql {
             }
             let last = levels.len() - 1;
             levels.push(format!("SELECT {} FROM level_{last}", cells.join(",\n  ")));
+            let order = order.join(", ");
+            let mut kept = "person IS NOT NULL".to_owned();
+            if let Some(distinct) = &person.limit.distinct {
+                let cell = cell_column(schema.position(distinct)?);
+                levels.push(format!(
+                    "SELECT *, ROW_NUMBER() OVER (PARTITION BY person, {cell} ORDER BY {order}) AS \
+                     value_number FROM level_{} WHERE {kept} AND {cell} IS NOT NULL",
+                    levels.len() - 1
+                ));
+                kept = "value_number = 1".into();
+            }
             levels.push(format!(
-                "SELECT *, ROW_NUMBER() OVER (PARTITION BY person ORDER BY {}) AS record_number \
-                 FROM level_{} WHERE person IS NOT NULL",
-                order.join(", "),
-                last + 1
+                "SELECT *, ROW_NUMBER() OVER (PARTITION BY person ORDER BY {order}) AS \
+                 record_number FROM level_{} WHERE {kept}",
+                levels.len() - 1
             ));
             conditions.push(format!("record_number <= {}", person.limit.rows));
         } else {

@@ -44,8 +44,8 @@ pub struct ResidualProblem {
     pub attributes: AttributeSet,
     /// The sizes of A's attributes, in the order of the schema.
     pub sizes: Vec<usize>,
-    /// The kinds of A's attributes, and their numbers of cells outside the order.
-    pub kinds: Vec<(AttributeKind, usize)>,
+    /// The kinds of A's attributes.
+    pub kinds: Vec<AttributeKind>,
     /// G_A as a sum of terms.
     ///
     /// No two terms have the same kernels.
@@ -135,7 +135,7 @@ impl Decomposition {
             .map(|((_, attributes), terms)| ResidualProblem {
                 attributes,
                 sizes: attributes.positions().map(|p| schema[p].size).collect(),
-                kinds: attributes.positions().map(|p| (schema[p].kind, schema[p].extra)).collect(),
+                kinds: attributes.positions().map(|p| schema[p].kind).collect(),
                 terms: terms
                     .into_iter()
                     .map(|(kernels, mut shares)| {

@@ -7,7 +7,7 @@ use super::decomposition::{Decomposition, KernelId, ResidualProblem, Terms, fact
 use super::plan::SubspaceProof;
 use super::solver::{Solved, SubspaceProblem, SubspaceSolver};
 use super::subspace::SubspaceStrategy;
-use crate::domain::{AttributeKind, AttributeSet};
+use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::strategy::StrategyFactor;
 
@@ -59,10 +59,8 @@ impl<'a> Solutions<'a> {
     pub fn solve(&mut self, residual: &ResidualProblem) -> Result<(usize, f64)> {
         let (terms, scale) = residual.relative_terms();
         let pairs = residual.attributes.positions().zip(&residual.kinds);
-        let class = |(position, (kind, extra)): (usize, &(AttributeKind, usize))| {
-            self.solver.class(position, *kind, *extra)
-        };
-        let classes: Vec<usize> = pairs.map(class).collect();
+        let classes: Vec<usize> =
+            pairs.map(|(position, kind)| self.solver.class(position, *kind)).collect();
         Ok((self.class(residual.attributes, &residual.sizes, &classes, terms)?, scale))
     }
 

@@ -52,15 +52,15 @@ mod statement;
 pub use estimates::Estimates;
 pub use estimates::conditions::check as check_impossible;
 pub use integer_plan::{IntegerMeasurement, IntegerPlan};
-pub use ledger::{Balance, Ledger, LockWait, Reservation};
+pub use ledger::{Balance, Ledger, LockWait, Persons, Reservation};
 pub use measurements::{Header, Inputs, Measurements, Sources};
 pub use reach::Reach;
 pub use release_data::ReleaseData;
 pub use rounding::Precision;
 pub use run::run;
 pub use statement::{
-    PlanSections, ReleaseStatement, Sections, Statement, Terms, at_most, decimals_of, in_digits,
-    shortest,
+    EarlierRelease, PlanSections, ReleaseStatement, Sections, Series, Statement, Terms, at_most,
+    decimals_of, in_digits, shortest,
 };
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What a release reads: records, or counts of an engine.
 
 use crate::access::CountSource;
-use crate::data::{CountedMarginals, OpenTable, OutOfDomain};
+use crate::data::{CountedMarginals, OpenTable, OutOfDomain, PersonLimit};
 use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::schema::Schema;
@@ -15,17 +15,17 @@ pub enum ReleaseData {
     Counts {
         /// The marginals.
         marginals: CountedMarginals,
-        /// The column that identifies persons.
-        person: Option<String>,
+        /// The limit on the records of a person.
+        person: Option<PersonLimit>,
     },
 }
 
 impl ReleaseData {
-    /// Returns the column that identifies persons.
-    pub(super) fn person(&self) -> Option<&str> {
+    /// Returns the limit on the records of a person.
+    pub(super) fn person(&self) -> Option<&PersonLimit> {
         match self {
-            ReleaseData::Records(table, _) => table.person().map(|limit| limit.column.as_str()),
-            ReleaseData::Counts { person, .. } => person.as_deref(),
+            ReleaseData::Records(table, _) => table.person(),
+            ReleaseData::Counts { person, .. } => person.as_ref(),
         }
     }
 

@@ -53,14 +53,18 @@ pub(super) fn check(cost: &ExactRho, unit: PrivacyUnit, reservation: &Reservatio
 
 /// Refuses a table whose persons are not those of the reservation.
 pub(super) fn check_persons(data: &ReleaseData, reservation: &Reservation) -> Result<()> {
-    let persons = data.person();
-    if persons == reservation.person() {
+    let limit = data.person();
+    let column = limit.map(|limit| limit.column.as_str());
+    // Without a limit, different values of an attribute are an assumption, as is their number.
+    let distinct = limit.and_then(|limit| limit.distinct.as_deref());
+    let is_same = limit.is_none() || distinct == reservation.distinct();
+    if column == reservation.person() && is_same {
         return Ok(());
     }
     Err(Error::bug(
         "release",
-        format!("persons by {:?}", reservation.person()),
-        format!("persons by {persons:?}"),
+        format!("persons by {:?} and {:?}", reservation.person(), reservation.distinct()),
+        format!("persons by {limit:?}"),
     ))
 }
 

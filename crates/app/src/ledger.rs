@@ -1,12 +1,14 @@
 //! The balance of a ledger.
 
+use std::path::Path;
+
 use serde::Serialize;
 
-use super::release::DELTA;
+use super::release::{CompleteRelease, DELTA};
 use matmech::error::Result;
 use matmech::privacy::{PrivacyUnit, Rho, fine_noise};
-use matmech::release::Ledger;
 use matmech::release::open_values::without_new_values;
+use matmech::release::{Ledger, Series};
 
 /// The output of `ledger --json`.
 #[derive(Debug, Serialize)]
@@ -27,13 +29,29 @@ pub struct LedgerReport {
     pub unit: PrivacyUnit,
     /// The column that identifies persons, if all records of a person are protected.
     pub person: Option<String>,
+    /// The attribute whose values are stated to differ between the records of a person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distinct: Option<String>,
     /// The number of reservations.
     pub reservations: usize,
     /// The number of reservations whose runs may be incomplete; they count as spent.
     pub unsettled: usize,
+    /// The series that ends with a release, if its folder was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series: Option<Series>,
 }
 
 impl LedgerReport {
+    /// Adds the series that ends with the release in a folder, after all files of the folder are
+    /// checked against its checksums and against the settlement in the ledger.
+    ///
+    /// # Errors
+    /// A folder that is not that of a complete release of this ledger, or changed files.
+    pub fn with_release(mut self, ledger: &Ledger, folder: &Path) -> Result<Self> {
+        self.series = Some(CompleteRelease::read(folder)?.series_in(ledger)?);
+        Ok(self)
+    }
+
     /// Returns the balance; ε is at δ, by default that of the budget, or 1e-9.
     ///
     /// # Errors
@@ -58,6 +76,8 @@ impl LedgerReport {
             left_rho: balance.left,
             unit: balance.unit,
             person: balance.person,
+            distinct: balance.distinct,
+            series: None,
             reservations: balance.reservations,
             unsettled: balance.unsettled,
         })

@@ -35,6 +35,9 @@ pub(super) struct CheckDataCommand {
         value_parser = clap::value_parser!(u32).range(1..=1_000_000)
     )]
     unit_rows: u32,
+    /// Attribute of which a person's records have different values: the first record of each is kept
+    #[arg(long, value_name = "ATTRIBUTE", requires = "person")]
+    distinct: Option<String>,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
@@ -43,7 +46,8 @@ pub(super) struct CheckDataCommand {
 impl CheckDataCommand {
     pub(super) fn run(&self) -> anyhow::Result<()> {
         let schema = Schema::read(&self.schema)?;
-        let person = self.person.clone().map(|column| PersonLimit { column, rows: self.unit_rows });
+        let (rows, distinct) = (self.unit_rows, self.distinct.clone());
+        let person = self.person.clone().map(|column| PersonLimit { column, rows, distinct });
         let data = Data::File(self.data.clone());
         let report = check_data(&data, &schema, self.out_of_domain, person)?;
         output::write(&report, self.json, print)

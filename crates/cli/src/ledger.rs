@@ -7,8 +7,8 @@ use clap::{Args, Subcommand};
 
 use super::budget::BudgetArguments;
 use super::output;
-use super::release::{UnitArguments, WaitingArguments};
-use matmech::release::{Ledger, shortest};
+use super::release::{DistinctArgument, UnitArguments, WaitingArguments};
+use matmech::release::{Ledger, Persons, shortest};
 use matmech_app::ledger::LedgerReport;
 
 /// Arguments of `matmech ledger`.
@@ -29,6 +29,8 @@ enum Action {
         budget: BudgetArguments,
         #[command(flatten)]
         unit: UnitArguments,
+        #[command(flatten)]
+        distinct: DistinctArgument,
         /// Print one JSON object instead of text
         #[arg(long)]
         json: bool,
@@ -38,6 +40,9 @@ enum Action {
         /// Ledger to read
         #[arg(value_name = "FILE")]
         ledger: PathBuf,
+        /// Folder of a release in the ledger: check its files, and show the total of its series
+        #[arg(long, value_name = "DIR")]
+        release: Option<PathBuf>,
         /// δ at which the spent ε is shown [default: the δ of the budget, or 1e-9]
         #[arg(long)]
         delta: Option<f64>,
@@ -51,16 +56,23 @@ enum Action {
 
 impl LedgerCommand {
     pub(super) fn run(&self) -> anyhow::Result<()> {
-        let (ledger, delta, json) = match &self.action {
-            Action::Create { ledger, budget, unit, json } => {
+        let (ledger, delta, release, json) = match &self.action {
+            Action::Create { ledger, budget, unit, distinct, json } => {
                 let (rho, delta) = (budget.rho()?, budget.delta());
-                (Ledger::create(ledger, rho, delta, unit.unit(), unit.person())?, None, json)
+                let (person, distinct) = (unit.person(), distinct.distinct.as_deref());
+                let persons = Persons { column: person.as_deref(), distinct };
+                let ledger = Ledger::create_for(ledger, (rho, delta), unit.unit(), persons)?;
+                (ledger, None, None, json)
             }
-            Action::Show { ledger, delta, waiting, json } => {
-                (Ledger::open(ledger, waiting.waiting())?, *delta, json)
+            Action::Show { ledger, release, delta, waiting, json } => {
+                let ledger = Ledger::open(ledger, waiting.waiting())?;
+                (ledger, *delta, release.as_ref(), json)
             }
         };
-        let report = LedgerReport::of(&ledger, delta)?;
+        let mut report = LedgerReport::of(&ledger, delta)?;
+        if let Some(folder) = release {
+            report = report.with_release(&ledger, folder)?;
+        }
         output::write(&report, *json, |out: &mut dyn Write, report| {
             let [total, spent, left] =
                 [report.total_rho, report.spent_rho, report.left_rho].map(shortest);
@@ -77,11 +89,13 @@ impl LedgerCommand {
                 writeln!(out, "          delta' {delta} of delta for values that are not public")?;
             }
             writeln!(out, "left      rho {left}")?;
+            let unit = report.unit.in_words(report.distinct.as_deref());
             match &report.person {
-                None => writeln!(out, "protects  {}", report.unit)?,
-                Some(column) => {
-                    writeln!(out, "protects  {}, of a person by `{column}`", report.unit)?;
-                }
+                None => writeln!(out, "protects  {unit}")?,
+                Some(column) => writeln!(out, "protects  {unit}, of a person by `{column}`")?,
+            }
+            if let Some(series) = &report.series {
+                writeln!(out, "series    {}; all in this ledger", series.total_in_words())?;
             }
             match report.unsettled {
                 0 => Ok(()),

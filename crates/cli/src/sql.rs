@@ -56,6 +56,9 @@ pub(super) struct SqlCommand {
         value_parser = clap::value_parser!(u32).range(1..=1_000_000)
     )]
     unit_rows: u32,
+    /// Attribute of which a person's records have different values: the first record of each is kept
+    #[arg(long, value_name = "ATTRIBUTE", requires = "person")]
+    distinct: Option<String>,
     /// Column that orders the records of a person; then, and without it, their cells do
     #[arg(long, value_name = "COLUMN", requires = "person")]
     order: Option<String>,
@@ -76,7 +79,8 @@ impl SqlCommand {
             types: self.types.iter().cloned().collect(),
             order: self.order.clone(),
         };
-        let person = self.person.clone().map(|column| PersonLimit { column, rows: self.unit_rows });
+        let (rows, distinct) = (self.unit_rows, self.distinct.clone());
+        let person = self.person.clone().map(|column| PersonLimit { column, rows, distinct });
         let script = table.script(&workload, person, self.out_of_domain, VIEW)?;
         output::to_standard_output("the statements", |out| {
             for (position, attribute) in schema.attributes().iter().enumerate() {

@@ -89,6 +89,17 @@ impl ExactRho {
         ExactRho(&self.0 + &other.0)
     }
 
+    /// Returns the product with a number.
+    pub fn times(&self, factor: u64) -> Self {
+        ExactRho(&self.0 * factor)
+    }
+
+    /// Returns a lower bound on the sum of `terms` costs before they were rounded up.
+    pub fn before_rounding(&self, terms: usize) -> Self {
+        let terms = BigUint::from(terms);
+        ExactRho(if terms < self.0 { &self.0 - terms } else { BigUint::ZERO })
+    }
+
     /// Returns `self` − `spent`; `None` if it is negative.
     pub fn minus(&self, spent: &Self) -> Option<Self> {
         (spent.0 <= self.0).then(|| ExactRho(&self.0 - &spent.0))

@@ -34,7 +34,8 @@ impl fmt::Display for Neighbours {
 
 /// The unit that a guarantee protects: a person with at most `rows` records.
 ///
-/// Each record may be added, removed or changed as `neighbours` allows.
+/// Each record may be added, removed or changed as `neighbours` allows. With `distinct`, the records of
+/// a person have different values of an attribute, in both neighbouring tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrivacyUnit {
@@ -42,12 +43,26 @@ pub struct PrivacyUnit {
     pub neighbours: Neighbours,
     /// Records per person; zCDP's ρ grows with their square.
     pub rows: u32,
+    /// The position in the schema of the attribute whose cells differ between the records of a
+    /// person, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distinct: Option<usize>,
 }
 
 impl Default for PrivacyUnit {
     /// Adding or removing one record.
     fn default() -> Self {
-        PrivacyUnit { neighbours: Neighbours::default(), rows: 1 }
+        PrivacyUnit { neighbours: Neighbours::default(), rows: 1, distinct: None }
+    }
+}
+
+impl PrivacyUnit {
+    /// Returns the unit in words, with the name of the attribute whose values differ.
+    pub fn in_words(&self, distinct: Option<&str>) -> String {
+        match distinct {
+            Some(name) if self.rows > 1 => format!("{self}, with different values of `{name}`"),
+            _ => self.to_string(),
+        }
     }
 }
 

@@ -22,7 +22,7 @@ fn cells(
     limit: Option<u32>,
 ) -> Vec<Vec<u32>> {
     let schema = Schema::from_toml(schema, "S.toml").unwrap();
-    let person = limit.map(|rows| PersonLimit { column: "person".into(), rows });
+    let person = limit.map(|rows| PersonLimit::new("person", rows));
     let kept = AttributeSet::first(schema.attributes().len());
     let table = OpenTable::new(table, &schema, person).unwrap();
     let records: Records = table.read_private(&schema, rule, kept).unwrap();

@@ -19,14 +19,13 @@ pub trait AttributeBasis: fmt::Debug + Send + Sync {
     /// Bases with the same name are equal.
     fn name(&self) -> &'static str;
 
-    /// Returns the strategy V on an attribute with `n` values, at unit privacy cost. The last `extra`
-    /// values are outside the order.
+    /// Returns the strategy V on an attribute with `n` values, at unit privacy cost.
     ///
     /// It is centred, so that it measures the residual only.
     ///
     /// # Errors
     /// There are too many values for dense matrices, or fewer than two.
-    fn strategy(&self, n: usize, extra: usize) -> Result<StrategyFactor>;
+    fn strategy(&self, n: usize) -> Result<StrategyFactor>;
 }
 
 /// ResidualPlanner's basis: `V = I − J/n`, scaled.
@@ -38,7 +37,7 @@ impl AttributeBasis for ResidualBasis {
         "residual"
     }
 
-    fn strategy(&self, n: usize, _extra: usize) -> Result<StrategyFactor> {
+    fn strategy(&self, n: usize) -> Result<StrategyFactor> {
         check_dense_size("basis of an attribute", n)?;
         of_residual(Array2::eye(n))
     }
@@ -51,15 +50,13 @@ impl AttributeBasis for ResidualBasis {
 pub struct PrefixBasis;
 
 impl PrefixBasis {
-    /// Returns the Gram `J + C PᵀP C` of the workload for which X is optimal. P also has one query per
-    /// value outside the order.
+    /// Returns the Gram `J + C PᵀP C` of the workload for which X is optimal.
     ///
     /// # Errors
     /// There are too many values for dense matrices.
-    pub fn workload(n: usize, extra: usize) -> Result<Array2<f64>> {
+    pub fn workload(n: usize) -> Result<Array2<f64>> {
         check_dense_size("basis of an attribute", n)?;
-        let prefixes = Family::PREFIX.with_extra_cells(extra);
-        Ok(centred(prefixes.gram(&[n])?)? + Array2::<f64>::ones((n, n)))
+        Ok(centred(Family::PREFIX.gram(&[n])?)? + Array2::<f64>::ones((n, n)))
     }
 
     /// Returns the basis for a given X in place of the certified optimum.
@@ -76,8 +73,8 @@ impl AttributeBasis for PrefixBasis {
         "prefix"
     }
 
-    fn strategy(&self, n: usize, extra: usize) -> Result<StrategyFactor> {
-        let best = Optimal::default().select(&Gram::dense(&[n], Self::workload(n, extra)?)?)?;
+    fn strategy(&self, n: usize) -> Result<StrategyFactor> {
+        let best = Optimal::default().select(&Gram::dense(&[n], Self::workload(n)?)?)?;
         of_residual(best.strategy.factors()[0].gram()?.as_ref().clone())
     }
 }
@@ -121,13 +118,9 @@ impl Bases {
         Bases { numeric: Arc::new(basis), categorical: Arc::new(ResidualBasis) }
     }
 
-    /// Returns the strategy of an attribute's class: 0 for categorical attributes, and one more than
-    /// the cells outside the order for the others.
-    fn of_class(&self, class: usize, n: usize) -> Result<StrategyFactor> {
-        match class {
-            0 => self.categorical.strategy(n, 0),
-            more => self.numeric.strategy(n, more - 1),
-        }
+    /// Returns the basis of a class.
+    fn of_class(&self, class: usize) -> &dyn AttributeBasis {
+        if class == 0 { self.numeric.as_ref() } else { self.categorical.as_ref() }
     }
 }
 
@@ -147,9 +140,11 @@ impl SubspaceSolver for BasisSolver {
         "given-bases"
     }
 
-    fn class(&self, _position: usize, kind: AttributeKind, extra: usize) -> usize {
-        let one_basis = self.bases.numeric.name() == self.bases.categorical.name();
-        if kind == AttributeKind::Categorical && !one_basis { 0 } else { 1 + extra }
+    fn class(&self, _position: usize, kind: AttributeKind) -> usize {
+        usize::from(
+            kind == AttributeKind::Categorical
+                && self.bases.numeric.name() != self.bases.categorical.name(),
+        )
     }
 
     fn is_fixed(&self) -> bool {
@@ -162,7 +157,7 @@ impl SubspaceSolver for BasisSolver {
             let equal = (0..k).find(|&j| problem.sizes[j] == n && problem.classes[j] == class);
             factors.push(match equal {
                 Some(j) => factors[j].clone(),
-                None => self.bases.of_class(class, n)?,
+                None => self.bases.of_class(class).strategy(n)?,
             });
         }
         let strategy = SubspaceStrategy::Kronecker(factors);

@@ -12,11 +12,11 @@ pub trait SubspaceSolver: std::fmt::Debug + Send + Sync {
     /// Returns one word for reports.
     fn name(&self) -> &str;
 
-    /// Returns the class of an attribute with `extra` cells outside its order.
+    /// Returns the class of an attribute.
     ///
     /// Problems are equal if they differ only in attributes of the same class and size. Default:
     /// one class for all attributes.
-    fn class(&self, _position: usize, _kind: AttributeKind, _extra: usize) -> usize {
+    fn class(&self, _position: usize, _kind: AttributeKind) -> usize {
         0
     }
 

@@ -3,8 +3,6 @@
 use super::*;
 use crate::domain::{Attribute, AttributeKind, AxisSet, Hierarchy};
 use crate::residual::{averaged, centre_box};
-use crate::strategy::{Optimal, StrategySelector};
-use crate::workload::Gram;
 
 /// Weighted Fourier Factorization against the authors' formula.
 ///
@@ -141,7 +139,7 @@ fn planners_with_fixed_bases_equal_sums_over_residual_spaces() {
         max_relative = 1e-10
     );
     let prefix =
-        SIZES.map(|n| PrefixBasis.strategy(n, 0).unwrap().gram().unwrap().as_ref().clone());
+        SIZES.map(|n| PrefixBasis.strategy(n).unwrap().gram().unwrap().as_ref().clone());
     for gram in &prefix {
         assert_relative_eq!(
             gram.diag().iter().copied().fold(0.0, f64::max),
@@ -169,37 +167,6 @@ fn residual_planner_equals_the_closed_form() {
     let roots: f64 = [1.0 / 6.0, 1.0 / 6.0, 2.0 / 3.0, 2.0 / 3.0f64].iter().map(|l| l.sqrt()).sum();
     assert_relative_eq!(plan.total_variance(), roots * roots, max_relative = 1e-12);
     assert_eq!(plan.measurements().len(), 4);
-}
-
-/// ResidualPlanner+ on prefixes over four values and a cell outside their order: the basis is the
-/// optimum for these queries, and has a smaller error than that for prefixes over five values.
-#[test]
-fn prefix_bases_know_the_cells_outside_the_order() {
-    let age = Attribute::new("age", 4, AttributeKind::Numeric).with_extra_cells(1);
-    let schema = Schema::new(vec![age]).unwrap();
-    let workload =
-        GroupedWorkload::all_ways(schema, &GroupFamily::Product(Family::PREFIX), &[1]).unwrap();
-    let rows = Array2::from_shape_fn((5, 5), |(q, cell)| match q {
-        4 => f64::from(u8::from(cell == 4)),
-        _ => f64::from(u8::from(cell <= q)),
-    });
-    let gram = rows.t().dot(&rows);
-    let centring = Array2::eye(5) - 0.2;
-    let residual = centring.dot(&gram).dot(&centring);
-    let total = |strategy: &Array2<f64>| {
-        let mean_energy = gram.sum() / 25.0;
-        let error = residual.dot(&pseudo_inverse(strategy)).diag().sum();
-        (mean_energy.sqrt() + error.sqrt()).powi(2)
-    };
-    let best = Optimal::default()
-        .select(&Gram::dense(&[5], &residual + &Array2::<f64>::ones((5, 5))).unwrap())
-        .unwrap();
-    let best = PrefixBasis::with(best.strategy.factors()[0].gram().unwrap().as_ref().clone());
-    let expected = total(&best.unwrap().gram().unwrap());
-    let plus = ResidualPlannerPlus::dividing(NoiseDivision::Workload);
-    assert_relative_eq!(variance(&plus, &workload), expected, max_relative = 1e-9);
-    let ignored = PrefixBasis.strategy(5, 0).unwrap().gram().unwrap();
-    assert!(expected < 0.999 * total(&ignored), "{expected} {}", total(&ignored));
 }
 
 /// All nodes over 264 leaves in counties of 1 to 32, alone and for each of two sexes: the errors are

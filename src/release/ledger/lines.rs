@@ -7,8 +7,11 @@ use crate::error::{Error, Place, Result};
 use crate::hash::sha256;
 use crate::privacy::{PrivacyUnit, Rho};
 
-/// The version of the format.
-const FORMAT: u32 = 2;
+/// The version of the format that is written.
+const FORMAT: u32 = 3;
+
+/// The oldest version that is read; its settlements have no hash of a folder.
+const OLDEST_FORMAT: u32 = 2;
 
 /// The first line: the number of lines and the hash of the last line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +40,9 @@ pub(super) struct Opening {
     /// The column that identifies persons, if all records of a person are protected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) person: Option<String>,
+    /// The attribute whose values are stated to differ between the records of a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) distinct: Option<String>,
 }
 
 /// Any later line.
@@ -54,8 +60,21 @@ pub(super) enum Line {
     },
     Settle {
         settle: u64,
+        /// The SHA-256 of the file `SHA256SUMS` of the release's folder.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        folder: Option<String>,
         previous: String,
     },
+}
+
+/// A reservation of a validated ledger.
+pub(super) struct Reserved {
+    pub(super) line: usize,
+    /// The SHA-256 of the text of its line.
+    pub(super) hash: String,
+    pub(super) is_settled: bool,
+    /// The SHA-256 of the checksums of the folder, from the settlement.
+    pub(super) folder: Option<String>,
 }
 
 /// The contents of a validated ledger.
@@ -66,8 +85,7 @@ pub(super) struct Contents {
     pub(super) spent: Decimal,
     /// The exact sum of the reserved decimal numbers δ′.
     pub(super) spent_new_delta: Decimal,
-    /// Line number, hash, and whether it is settled, of every reservation.
-    pub(super) reservations: Vec<(usize, String, bool)>,
+    pub(super) reservations: Vec<Reserved>,
     pub(super) lines: usize,
     pub(super) last: String,
 }
@@ -93,13 +111,14 @@ pub(super) fn read_text(text: &str, origin: &str) -> Result<Contents> {
         let found = "a last line without a line end".into();
         return Err(refuse(lines.len().max(1), "a ledger of complete lines", found));
     }
-    let bad_head = |found: &str| refuse(1, "the first line of a ledger of version 2", found.into());
+    let bad_head =
+        |found: &str| refuse(1, "the first line of a ledger of version 2 or 3", found.into());
     let head: Head = serde_json::from_str(lines[0]).map_err(|_| bad_head("something else"))?;
     let promised = head
         .lines
         .parse::<usize>()
         .ok()
-        .filter(|_| head.lines.len() == 10 && head.ledger == FORMAT);
+        .filter(|_| head.lines.len() == 10 && (OLDEST_FORMAT..=FORMAT).contains(&head.ledger));
     let promised = promised.ok_or_else(|| bad_head("another"))?;
     if lines.len() < promised.max(2) {
         let found = format!("{} lines: the last lines were removed", lines.len());
@@ -110,6 +129,9 @@ pub(super) fn read_text(text: &str, origin: &str) -> Result<Contents> {
     let total = Rho::new(opening.total_rho).map_err(|e| refuse(2, "a total", e.to_string()))?;
     if opening.unit.rows == 0 {
         return Err(refuse(2, "at least one record per person", "0".into()));
+    }
+    if opening.unit.distinct.is_some() {
+        return Err(refuse(2, "a unit without the position of an attribute", "one".into()));
     }
     let last = sha256(lines[1].as_bytes());
     let mut read = Contents {
@@ -145,15 +167,24 @@ pub(super) fn read_text(text: &str, origin: &str) -> Result<Contents> {
                     let found = || refuse(number, "a delta between 0 and 1", "another".into());
                     read.spent_new_delta = read.spent_new_delta.plus(&delta.ok_or_else(found)?);
                 }
-                read.reservations.push((number, read.last.clone(), false));
+                let hash = read.last.clone();
+                read.reservations.push(Reserved {
+                    line: number,
+                    hash,
+                    is_settled: false,
+                    folder: None,
+                });
             }
             Line::Reserve { .. } => {
                 return Err(refuse(number, "reservations counted from 1", "another number".into()));
             }
-            Line::Settle { settle, .. } => {
+            Line::Settle { settle, folder, .. } => {
                 let index = usize::try_from(settle).ok().and_then(|n| n.checked_sub(1));
                 match index.and_then(|n| read.reservations.get_mut(n)) {
-                    Some((.., settled @ false)) => *settled = true,
+                    Some(reserved) if !reserved.is_settled => {
+                        reserved.is_settled = true;
+                        reserved.folder = folder;
+                    }
                     _ => {
                         return Err(refuse(
                             number,

@@ -2,6 +2,21 @@
 
 use crate::privacy::{PrivacyUnit, Rho};
 
+/// Whose records a release protects together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Persons<'a> {
+    /// The column that identifies persons; without it, their number of records is an assumption.
+    pub column: Option<&'a str>,
+    /// The attribute whose values differ between the records of a person.
+    pub distinct: Option<&'a str>,
+}
+
+impl<'a> From<Option<&'a str>> for Persons<'a> {
+    fn from(column: Option<&'a str>) -> Self {
+        Persons { column, distinct: None }
+    }
+}
+
 /// A budget that the ledger on disk records as spent.
 ///
 /// Only a ledger makes one, and opening a table for a release requires one.
@@ -14,6 +29,7 @@ pub struct Reservation {
     pub(super) new_delta: f64,
     pub(super) unit: PrivacyUnit,
     pub(super) person: Option<String>,
+    pub(super) distinct: Option<String>,
 }
 
 impl Reservation {
@@ -37,6 +53,11 @@ impl Reservation {
         self.person.as_deref()
     }
 
+    /// Returns the attribute whose values differ between the records of a person.
+    pub fn distinct(&self) -> Option<&str> {
+        self.distinct.as_deref()
+    }
+
     /// Returns the number of its line in the ledger, from 1.
     pub fn line(&self) -> usize {
         self.line
@@ -50,7 +71,15 @@ impl Reservation {
     /// Returns a reservation without a ledger, for tests of this crate.
     #[cfg(test)]
     pub(crate) fn unwritten(rho: Rho, unit: PrivacyUnit) -> Self {
-        let hash = String::new();
-        Reservation { number: 0, line: 0, hash, rho, new_delta: 0.0, unit, person: None }
+        Reservation {
+            number: 0,
+            line: 0,
+            hash: String::new(),
+            rho,
+            new_delta: 0.0,
+            unit,
+            person: None,
+            distinct: None,
+        }
     }
 }

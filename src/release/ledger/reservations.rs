@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::file::{self, LockWait, LockedFile, When};
 use super::lines::{Contents, Head, Line, Opening, read_text, text_of};
-use super::reservation::Reservation;
+use super::reservation::{Persons, Reservation};
 use crate::error::{Error, Result};
 use crate::hash::sha256;
 use crate::privacy::{Neighbours, PrivacyUnit, Rho};
@@ -20,6 +20,8 @@ pub struct Balance {
     pub unit: PrivacyUnit,
     /// The column that identifies persons, if all records of a person are protected.
     pub person: Option<String>,
+    /// The attribute whose values are stated to differ between the records of a person.
+    pub distinct: Option<String>,
     /// The sum of reservations, rounded up.
     pub spent: f64,
     /// The sum of δ′ for values that are not public, rounded up.
@@ -36,8 +38,8 @@ pub struct Balance {
 /// A ledger on disk.
 #[derive(Debug)]
 pub struct Ledger {
-    path: PathBuf,
-    waiting: LockWait,
+    pub(super) path: PathBuf,
+    pub(super) waiting: LockWait,
 }
 
 impl Ledger {
@@ -55,7 +57,25 @@ impl Ledger {
         unit: PrivacyUnit,
         person: Option<String>,
     ) -> Result<Self> {
-        let opening = text_of(&Opening { total_rho: total.get(), delta, unit, person })?;
+        Self::create_for(path, (total, delta), unit, Persons::from(person.as_deref()))
+    }
+
+    /// Creates a ledger for persons whose records can have different values of an attribute.
+    ///
+    /// # Errors
+    /// As [`Ledger::create`].
+    pub fn create_for(
+        path: &Path,
+        (total, delta): (Rho, Option<f64>),
+        unit: PrivacyUnit,
+        persons: Persons<'_>,
+    ) -> Result<Self> {
+        let [person, distinct] =
+            [persons.column, persons.distinct].map(|name| name.map(str::to_owned));
+        // A ledger has the name of the attribute: positions are those of one schema.
+        let unit = PrivacyUnit { distinct: None, ..unit };
+        let opening = Opening { total_rho: total.get(), delta, unit, person, distinct };
+        let opening = text_of(&opening)?;
         let head = text_of(&Head::of(2, &opening))?;
         file::create(path, &format!("{head}\n{opening}\n"))?;
         Ok(Ledger { path: path.to_path_buf(), waiting: LockWait::default() })
@@ -89,11 +109,12 @@ impl Ledger {
             delta: read.opening.delta,
             unit: read.opening.unit,
             person: read.opening.person,
+            distinct: read.opening.distinct,
             spent: read.spent.rounded_up(),
             spent_new_delta: read.spent_new_delta.rounded_up(),
             left,
             reservations: read.reservations.len(),
-            unsettled: read.reservations.iter().filter(|(.., settled)| !settled).count(),
+            unsettled: read.reservations.iter().filter(|reserved| !reserved.is_settled).count(),
         })
     }
 
@@ -111,14 +132,14 @@ impl Ledger {
     ///
     /// # Errors
     /// As [`Ledger::reserve_with`].
-    pub fn reserve(
+    pub fn reserve<'a>(
         &self,
         rho: Rho,
         unit: PrivacyUnit,
-        person: Option<&str>,
+        persons: impl Into<Persons<'a>>,
         what: &str,
     ) -> Result<Reservation> {
-        self.reserve_with((rho, None), unit, person, what)
+        self.reserve_with((rho, None), unit, persons, what)
     }
 
     /// Reserves ρ and δ′ for values that are not public, and returns when the reservation is on the
@@ -130,13 +151,18 @@ impl Ledger {
     /// [`Error::BudgetExhausted`] if ρ exceeds the remaining budget. The budget does not allow δ′.
     /// The ledger is for another privacy unit or other persons, is invalid, stays locked, was
     /// replaced by another file, or cannot be written completely. Then nothing is reserved.
-    pub fn reserve_with(
+    pub fn reserve_with<'a>(
         &self,
         (rho, new_delta): (Rho, Option<f64>),
         unit: PrivacyUnit,
-        person: Option<&str>,
+        persons: impl Into<Persons<'a>>,
         what: &str,
     ) -> Result<Reservation> {
+        let Persons { column: person, distinct } = persons.into();
+        if unit.distinct.is_some() != distinct.is_some() {
+            let expected = "the name of the attribute with different values";
+            return Err(Error::bug("reservation", expected, format!("{distinct:?}")));
+        }
         let mut file = LockedFile::exclusive(&self.path, self.waiting, When::Before)?;
         let read = self.read(&mut file)?;
         let ledger_unit = read.opening.unit;
@@ -167,6 +193,22 @@ impl Ledger {
                  persons do not add up",
             ));
         }
+        // With the column of persons, all of a person's records are protected, whatever they are.
+        if person.is_none() && distinct.is_some() && read.opening.distinct.as_deref() != distinct {
+            let of = |name: Option<&str>| match name {
+                Some(name) => format!("records with different values of `{name}`"),
+                None => "records with any values".to_owned(),
+            };
+            return Err(Error::bad_input(
+                format!("ledger {}", self.path.display()),
+                format!("a release that protects what the ledger counts: {}", {
+                    of(read.opening.distinct.as_deref())
+                }),
+                of(distinct),
+                "give the same --distinct as when the ledger was created, leave it out, or enforce \
+                 it with --person",
+            ));
+        }
         let total = read.total_with(new_delta)?;
         if read.spent.plus(&rho.decimal()) > total.decimal() {
             return Err(Error::BudgetExhausted {
@@ -187,40 +229,13 @@ impl Ledger {
         })?;
         let index = read.lines + 1;
         file.append(&line, &text_of(&Head::of(index, &line))?)?;
-        let (hash, person) = (sha256(line.as_bytes()), person.map(str::to_owned));
+        let [person, distinct] = [person, distinct].map(|name| name.map(str::to_owned));
+        let hash = sha256(line.as_bytes());
         let new_delta = new_delta.unwrap_or(0.0);
-        Ok(Reservation { number, line: index, hash, rho, new_delta, unit, person })
+        Ok(Reservation { number, line: index, hash, rho, new_delta, unit, person, distinct })
     }
 
-    /// Records that the run of a reservation was completed.
-    ///
-    /// # Errors
-    /// The ledger no longer has the reservation, or cannot be written. The reservation remains
-    /// spent.
-    pub fn settle(&self, reservation: Reservation) -> Result<()> {
-        let mut file = LockedFile::exclusive(&self.path, self.waiting, When::After)?;
-        let read = self.read(&mut file)?;
-        let kept = read
-            .reservations
-            .iter()
-            .any(|(line, hash, _)| *line == reservation.line && *hash == reservation.hash);
-        if !kept {
-            return Err(Error::bad_input(
-                format!("ledger {}", self.path.display()),
-                format!("the reservation of this release in line {}", reservation.line),
-                "another ledger, or an older copy",
-                format!(
-                    "restore the ledger whose line {} has the SHA-256 {}; the release is complete \
-                     and its cost is spent; make no release with the present ledger",
-                    reservation.line, reservation.hash
-                ),
-            ));
-        }
-        let line = text_of(&Line::Settle { settle: reservation.number, previous: read.last })?;
-        file.append(&line, &text_of(&Head::of(read.lines + 1, &line))?)
-    }
-
-    fn read(&self, file: &mut LockedFile) -> Result<Contents> {
+    pub(super) fn read(&self, file: &mut LockedFile) -> Result<Contents> {
         read_text(&file.read()?, &self.path.display().to_string())
     }
 }
@@ -412,10 +427,11 @@ mod tests {
             (format!("{good}\0\0\0\0\n"), 5),
             (format!("{good}{}\n", lines[2]), 5),
             (format!("{good}{}\n", lines[1]), 5),
-            (good.replacen("\"ledger\":2", "\"ledger\":1", 1), 1),
+            (good.replacen("\"ledger\":3", "\"ledger\":1", 1), 1),
             (good.replacen("0000000004", "4", 1), 1),
             (good.replacen("\"total_rho\":1.0", "\"total_rho\":0.0", 1), 2),
             (good.replacen("\"rows\":1", "\"rows\":0", 1), 2),
+            (good.replacen("\"rows\":1", "\"rows\":1,\"distinct\":0", 1), 2),
             (
                 "{\"ledger\":1,\"total_rho\":0.5,\
              \"unit\":{\"neighbours\":\"add-or-remove-one-record\",\"rows\":1}}\n"

@@ -85,7 +85,7 @@ impl StagedPlan {
             schema,
             domain,
         };
-        if unit.neighbours != Neighbours::AddOrRemoveOneRecord {
+        if unit.neighbours != Neighbours::AddOrRemoveOneRecord || unit.distinct.is_some() {
             let first = plan.stages.first();
             let cost = plan.residuals().cost(first)?.to_f64_rounded_up();
             plan.unit_factor = cost / plan.stages.cost(first);

@@ -6,6 +6,7 @@
 //! | `for_readers` | the summary of a report, and what is guaranteed |
 //! | `of_plan` | the sections of data-independent plans; those of staged releases are in `staged` |
 //! | `measured_row` | the table of measurements |
+//! | `series` | earlier releases about the same people, and the total of all |
 //! | `decimals` | numbers as texts |
 
 mod decimals;
@@ -13,8 +14,10 @@ mod for_readers;
 mod measured_row;
 mod of_plan;
 mod release_statement;
+mod series;
 
 pub use self::decimals::{at_most, decimals_of, in_digits, shortest};
 pub(super) use self::measured_row::{COLUMNS, MeasuredRow};
 pub use self::of_plan::{PlanSections, Statement};
 pub use self::release_statement::{ReleaseStatement, Sections, Terms};
+pub use self::series::{EarlierRelease, Series};

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::decimals::shortest;
+use super::series::Series;
 use crate::data::{OutOfDomain, PersonLimit, ValuesOutside};
 use crate::error::{Error, Result};
 use crate::privacy::{Neighbours, PrivacyUnit, Rho};
@@ -28,6 +29,9 @@ const NOT_PROTECTED: [&str; 6] = [
 
 /// What a release without a limit per person does not protect either.
 const MORE_RECORDS: &str = "people with more records than the privacy unit allows";
+
+/// What a release that assumes different values does not protect either.
+const EQUAL_VALUES: &str = "people with several records of the same value of";
 
 /// The budget of a release, and its rules for reading records.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,12 +94,19 @@ pub struct ReleaseStatement<S> {
     /// What happens to missing values and values outside every attribute.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     values_outside: Vec<ValuesOutside>,
+    /// The attribute whose values differ between the records of a person: enforced if there is a
+    /// limit per person, otherwise an assumption.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    distinct_values_of: Option<String>,
     /// The column that identifies persons, and the maximum records per person.
     person_limit: Option<PersonLimit>,
     /// Whether the number of records is public: then it is published without noise.
     number_of_records_is_public: bool,
     /// The reservation in the ledger.
     ledger: Option<LedgerLine>,
+    /// The earlier releases of a series.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    series: Option<Series>,
     not_protected: Vec<String>,
     /// The counts that the schema declares public.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -147,24 +158,32 @@ impl<S> ReleaseStatement<S> {
         sections: S,
     ) -> Self {
         let [name, version] = [env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")];
+        let distinct = unit.distinct.and_then(|position| schema.attributes().get(position));
+        let distinct = distinct.filter(|_| unit.rows > 1).map(|attribute| attribute.name.clone());
         ReleaseStatement {
             program: name.to_owned(),
             version: version.to_owned(),
             noise_library: [name, version].map(str::to_owned),
             unit,
-            unit_in_words: unit.to_string(),
+            unit_in_words: unit.in_words(distinct.as_deref()),
             rho_reserved: terms.rho.get(),
             delta: terms.delta,
             out_of_domain: terms.rule,
             counted_by_engine: false,
             values_outside: ValuesOutside::of(schema, terms.rule),
             not_protected: {
-                let more = terms.person.is_none().then_some(MORE_RECORDS);
-                NOT_PROTECTED.into_iter().chain(more).map(str::to_owned).collect()
+                let is_assumed = terms.person.is_none();
+                let more = is_assumed.then(|| MORE_RECORDS.to_owned());
+                let equal = distinct.iter().filter(|_| is_assumed);
+                let equal = equal.map(|name| format!("{EQUAL_VALUES} `{name}`"));
+                let all = NOT_PROTECTED.into_iter().map(str::to_owned);
+                all.chain(more).chain(equal).collect()
             },
+            distinct_values_of: distinct,
             person_limit: terms.person,
             number_of_records_is_public: unit.neighbours == Neighbours::ReplaceOneRecord,
             ledger: None,
+            series: None,
             public_counts: {
                 let boxes = schema.public_counts().iter();
                 let count =
@@ -187,6 +206,23 @@ impl<S> ReleaseStatement<S> {
         let (file, line) = (ledger.display().to_string(), reservation.line());
         self.ledger = Some(LedgerLine { file, line, sha256: reservation.hash().to_owned() });
         self
+    }
+
+    /// Adds the earlier releases of a series.
+    #[must_use]
+    pub fn in_series(mut self, series: Option<Series>) -> Self {
+        self.series = series;
+        self
+    }
+
+    /// Returns the series of the release.
+    pub fn series(&self) -> Option<&Series> {
+        self.series.as_ref()
+    }
+
+    /// Returns the privacy unit in words.
+    pub fn unit_in_words(&self) -> &str {
+        &self.unit_in_words
     }
 
     /// States where the marginals of a release were counted.
@@ -249,6 +285,9 @@ impl<S: Sections + Serialize> ReleaseStatement<S> {
     /// Returns the most important facts for a report.
     pub(in crate::release) fn facts(&self) -> Vec<Fact> {
         let mut facts = vec![Fact::new("Neighbouring tables", self.unit_in_words.clone())];
+        if let Some(series) = &self.series {
+            facts.push(Fact::new("All releases of the series", series.total_in_words()));
+        }
         if let Some(LedgerLine { file, line, .. }) = &self.ledger {
             facts.push(Fact::new("Ledger", [text(format!("line {line} of ")), code(file)]));
         }
@@ -284,7 +323,11 @@ impl<S: Sections + Serialize> ReleaseStatement<S> {
         let file = |text: &str| Block::Code { language: "toml", text: text.to_owned() };
         let mut blocks = vec![Block::Title("Statement of a private release".into())];
         blocks.extend(
-            lines.into_iter().chain(self.sections.derived_in_words()).map(Block::Paragraph),
+            lines
+                .into_iter()
+                .chain(self.series.as_ref().map(Series::in_words))
+                .chain(self.sections.derived_in_words())
+                .map(Block::Paragraph),
         );
         if !self.values_outside.is_empty() {
             let handled = |outside: &ValuesOutside| -> Line {
@@ -332,6 +375,13 @@ impl<S: Sections + Serialize> ReleaseStatement<S> {
         match &self.person_limit {
             None => {
                 line.extend([text(format!("everybody with at most {} record(s)", self.unit.rows))]);
+                if let Some(name) = &self.distinct_values_of {
+                    line.extend([
+                        text(", of which no two have the same value of "),
+                        code(name),
+                        text(" (an assumption that the release did not enforce)"),
+                    ]);
+                }
             }
             Some(PersonLimit { column, .. }) => line.extend([
                 text("everybody, with all records that have the same value of "),
@@ -387,17 +437,22 @@ impl<S: Sections + Serialize> ReleaseStatement<S> {
                 " A number outside the range of a numeric attribute is moved to its nearest cell.",
             )]);
         }
-        if let Some(PersonLimit { column, rows }) = &self.person_limit {
+        if let Some(PersonLimit { column, rows, distinct }) = &self.person_limit {
+            line.extend([text(" Of the records with the same value of "), code(column)]);
+            if let Some(name) = distinct {
+                line.extend([text(", the first one of every value of "), code(name)]);
+                line.extend([text(" counts, and of these")]);
+            }
             line.extend([
-                text(" Of the records with the same value of "),
-                code(column),
                 text(format!(
-                    ", the first {rows} of the table were kept, and records without a \
-                              value of "
+                    ", the first {rows} of the table were kept, and records without a value of "
                 )),
                 code(column),
-                text(" were dropped."),
             ]);
+            if let Some(name) = distinct {
+                line.extend([text(" or without a cell of "), code(name)]);
+            }
+            line.extend([text(" were dropped.")]);
         }
         for condition in &self.impossible {
             line.extend([text(format!(

@@ -20,7 +20,8 @@ const PAIRS: &str = "[[queries]]\nfamily = \"range\"\nattributes = [\"A1\", \"A2
                      [[queries]]\nfamily = \"identity\"\nattributes = [\"A1\", \"A3\"]\n\
                      [[queries]]\nfamily = \"prefix\"\nattributes = [\"A2\"]\n";
 
-const UNIT: PrivacyUnit = PrivacyUnit { neighbours: Neighbours::ReplaceOneRecord, rows: 1 };
+const UNIT: PrivacyUnit =
+    PrivacyUnit { neighbours: Neighbours::ReplaceOneRecord, rows: 1, distinct: None };
 
 fn conditioned() -> Schema {
     let text = format!("{}{CONDITIONS}", schema_text(&SIZES));

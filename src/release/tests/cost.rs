@@ -179,7 +179,7 @@ fn random_plan(random: &mut ChaCha20Rng) -> (Vec<usize>, GroupedWorkload, Intege
             Neighbours::ReplaceOneRecord,
             Neighbours::ReplaceAddOrRemoveOneRecord,
         ][random.random_range(0..3usize)];
-        let unit = PrivacyUnit { neighbours, rows: random.random_range(1..4) };
+        let unit = PrivacyUnit { neighbours, rows: random.random_range(1..4), distinct: None };
         let budget = 2f64.powf(random.random_range(-12.0..4.0));
         let schema = schema(&sizes);
         let Ok(workload) =

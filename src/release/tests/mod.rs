@@ -4,6 +4,7 @@ pub(super) mod audit;
 mod conditions;
 pub(super) mod cost;
 pub(super) mod damaged;
+mod distinct;
 mod every_source;
 mod neighbours;
 mod planted;

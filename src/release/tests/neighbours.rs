@@ -52,7 +52,11 @@ fn total(measured: &Measurements) -> i128 {
 fn replacing_a_value_by_one_outside_the_schema_is_paid_for() {
     let text = |last: &str| format!("job\n{}{last}\n", "a\n".repeat(99));
     let schema = schema("");
-    let unit = PrivacyUnit { neighbours: Neighbours::ReplaceAddOrRemoveOneRecord, rows: 1 };
+    let unit = PrivacyUnit {
+        neighbours: Neighbours::ReplaceAddOrRemoveOneRecord,
+        rows: 1,
+        distinct: None,
+    };
     let plan = plan(&schema, unit, 1.0);
     let [with, without] = ["a", "?"].map(|last| read(&text(last), &schema, None));
     assert_eq!((with.len(), without.len()), (100, 99));
@@ -63,7 +67,7 @@ fn replacing_a_value_by_one_outside_the_schema_is_paid_for() {
     assert!(found.mu <= mu + 4.4 * found.error, "{} ± {} above {mu}", found.mu, found.error);
     // Under the relation that fixes the number of records, the same plan distinguishes them every
     // time.
-    let exact = PrivacyUnit { neighbours: Neighbours::ReplaceOneRecord, rows: 1 };
+    let exact = PrivacyUnit { neighbours: Neighbours::ReplaceOneRecord, rows: 1, distinct: None };
     let free = super::neighbours::plan(&schema, exact, 1.0);
     let totals = [&with, &without].map(|records| {
         (0..50).map(|seed| total(&measured(&free, records, seed))).collect::<Vec<_>>()
@@ -76,7 +80,7 @@ fn replacing_a_value_by_one_outside_the_schema_is_paid_for() {
 #[test]
 fn a_cell_for_other_values_keeps_the_number_of_records() {
     let schema = schema("other = \"b\"\n");
-    let unit = PrivacyUnit { neighbours: Neighbours::ReplaceOneRecord, rows: 1 };
+    let unit = PrivacyUnit { neighbours: Neighbours::ReplaceOneRecord, rows: 1, distinct: None };
     let plan = plan(&schema, unit, 1.0);
     let total = plan.measurements().iter().find(|m| m.attributes.is_empty()).unwrap();
     assert_eq!(total.deviation, RationalDeviation::ZERO);
@@ -97,9 +101,10 @@ fn a_cell_for_other_values_keeps_the_number_of_records() {
 #[test]
 fn records_above_the_limit_of_a_person_do_not_count() {
     let schema = schema("");
-    let unit = PrivacyUnit { neighbours: Neighbours::AddOrRemoveOneRecord, rows: 3 };
+    let unit =
+        PrivacyUnit { neighbours: Neighbours::AddOrRemoveOneRecord, rows: 3, distinct: None };
     let plan = plan(&schema, unit, 1.0);
-    let limit = || Some(PersonLimit { column: "id".into(), rows: 3 });
+    let limit = || Some(PersonLimit::new("id", 3));
     let others: String = (0..40).map(|k| format!("p{k},{}\n", ["a", "b"][k % 2])).collect();
     let person = "x,a\n".repeat(20);
     let [without, with] = [String::new(), person]
@@ -118,7 +123,7 @@ fn records_above_the_limit_of_a_person_do_not_count() {
 #[test]
 fn records_without_an_identifier_are_never_kept() {
     let schema = schema("");
-    let limit = || Some(PersonLimit { column: "id".into(), rows: 1 });
+    let limit = || Some(PersonLimit::new("id", 1));
     let cells = |text: &str| {
         let records = read(text, &schema, limit());
         records.column(0).unwrap().collect::<Vec<_>>()
@@ -132,9 +137,13 @@ fn records_without_an_identifier_are_never_kept() {
 #[test]
 fn a_change_of_some_records_of_a_person_is_a_replacement() {
     let schema = schema("");
-    let unit = PrivacyUnit { neighbours: Neighbours::ReplaceAddOrRemoveOneRecord, rows: 1 };
+    let unit = PrivacyUnit {
+        neighbours: Neighbours::ReplaceAddOrRemoveOneRecord,
+        rows: 1,
+        distinct: None,
+    };
     let plan = plan(&schema, unit, 1.0);
-    let limit = || Some(PersonLimit { column: "id".into(), rows: 1 });
+    let limit = || Some(PersonLimit::new("id", 1));
     let others: String = (0..40).map(|k| format!("p{k},{}\n", ["a", "b"][k % 2])).collect();
     let [both, second] = ["x,a\nx,b\n", "x,b\n"]
         .map(|person| read(&format!("id,job\n{others}{person}"), &schema, limit()));

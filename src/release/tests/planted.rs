@@ -130,7 +130,8 @@ fn mistakes_in_measuring_are_caught() {
 #[test]
 fn mistakes_in_accounting_are_caught() {
     let workload = "[[queries]]\nfamily = \"prefix\"\nways = [1, 2]\n";
-    let unit = PrivacyUnit { neighbours: Neighbours::AddOrRemoveOneRecord, rows: 2 };
+    let unit =
+        PrivacyUnit { neighbours: Neighbours::AddOrRemoveOneRecord, rows: 2, distinct: None };
     let (workload, plan) = plan_of("query-smasher", &[3, 2], workload, 0.5, unit);
     let records = records_of(workload.schema(), &rows(&[3, 2]));
     let text = strategies_of(&released(&plan, &records, 1));

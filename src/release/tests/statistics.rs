@@ -84,7 +84,11 @@ fn estimates_are_unbiased_and_standard_errors_exact() {
 fn estimates_are_unbiased_for_other_measures_and_joint_queries() {
     let workload = "[[queries]]\nfamily = \"prefix\"\nways = [1, 2]\n\
                     [[queries]]\nfamily = \"affine\"\nattributes = [\"A1\", \"A2\"]\n";
-    let unit = PrivacyUnit { neighbours: crate::privacy::Neighbours::ReplaceOneRecord, rows: 2 };
+    let unit = PrivacyUnit {
+        neighbours: crate::privacy::Neighbours::ReplaceOneRecord,
+        rows: 2,
+        distinct: None,
+    };
     let (workload, plan) = plan_of("anova", &[3, 3], workload, 0.5, unit);
     assert!(!plan.plan().measure().is_uniform());
     let records = records_of(workload.schema(), &rows(&[3, 3]));

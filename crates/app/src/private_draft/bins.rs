@@ -62,6 +62,8 @@ impl PrivateDraft {
             delta: self.delta,
             unit: self.unit,
             person: self.person.clone(),
+            distinct: None,
+            after: None,
             planner: None,
             objective: None,
             mechanism: None,

@@ -171,7 +171,7 @@ impl PrivateDraft {
 
     pub(super) fn person_limit(&self) -> Option<PersonLimit> {
         let person = self.person.clone();
-        person.map(|column| PersonLimit { column, rows: self.unit.rows })
+        person.map(|column| PersonLimit::new(column, self.unit.rows))
     }
 
     /// Returns the δ for which ε of a release that costs δ′ is stated.

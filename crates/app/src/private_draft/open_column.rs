@@ -45,13 +45,13 @@ impl PrivateDraft {
             ledger.reserve_with((rho, Some(new_delta)), unit, self.person.as_deref(), &what)
         });
         let reservation = reserved.inspect_err(|_| folder.discard())?;
-        let published = self.published(column, &question, (table, &ledger), &reservation, &folder);
-        let published = published.map_err(|error| {
+        let made = self.published(column, &question, (table, &ledger), &reservation, &folder);
+        let (published, sums) = made.map_err(|error| {
             folder.discard();
             let done = format!("after reserving {rho}, which stays spent in the ledger");
             Error::After { done, source: Box::new(error) }
         })?;
-        ledger.settle(reservation)?;
+        ledger.settle_folder(reservation, &sums)?;
         let drafted = DraftedColumn {
             name: column.to_owned(),
             cells: "values",
@@ -69,7 +69,7 @@ impl PrivateDraft {
         (table, ledger): (OpenTable, &Ledger),
         reservation: &Reservation,
         folder: &Folder,
-    ) -> Result<PublishedValues> {
+    ) -> Result<(PublishedValues, String)> {
         let labels = &open_values::LABELS;
         PublishedValues::measure(column, question, labels, table, reservation)?
             .write(folder.path())?;
@@ -88,8 +88,7 @@ impl PrivateDraft {
         let statement = statement.reserved(ledger.path(), reservation);
         folder.write("statement.json", &statement.to_json()?)?;
         folder.write("statement.md", &statement.to_markdown())?;
-        folder.finish()?;
-        Ok(published)
+        Ok((published, folder.finish()?))
     }
 
     /// Returns the unit. The records of a replaced person can be fewer than those of the other.

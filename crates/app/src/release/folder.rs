@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::outputs::Outputs;
 use matmech::durable;
 use matmech::error::{Error, Result};
-use matmech::hash::sha256_of_file;
+use matmech::hash::{sha256, sha256_of_file};
 use matmech::release::records::RecordCount;
 
 /// The remedy after the budget is spent.
@@ -13,7 +13,7 @@ const REMEDY: &str = "free disk space; if the measurements are complete, `matmec
                       the answers again at no cost";
 
 /// The checksums, in the format of `sha256sum -c`.
-const SUMS: &str = "SHA256SUMS";
+pub(super) const SUMS: &str = "SHA256SUMS";
 
 /// A folder that has a temporary name until it is complete and synced to disk.
 pub(crate) struct Folder {
@@ -100,11 +100,12 @@ impl Folder {
         }
     }
 
-    /// Writes the checksums, syncs the folder to disk and renames it to its final name.
-    pub(crate) fn finish(&self) -> Result<()> {
+    /// Writes the checksums, syncs the folder to disk and renames it to its final name. Returns the
+    /// SHA-256 of the checksums.
+    pub(crate) fn finish(&self) -> Result<String> {
         let path = self.file(SUMS);
-        checksums(&self.partial)
-            .and_then(|sums| durable::write(&path, &sums))
+        let sums = checksums(&self.partial)
+            .and_then(|sums| durable::write(&path, &sums).map(|()| sums))
             .map_err(|e| Error::io(&path, "writing", e, REMEDY))?;
         durable::sync_folder(&self.partial)
             .map_err(|e| Error::io(&self.partial, "writing", e, REMEDY))?;
@@ -113,7 +114,8 @@ impl Folder {
             Error::io(&self.partial, "renaming", e, remedy)
         })?;
         durable::sync_parent(&self.out)
-            .map_err(|e| Error::io(&self.out, "syncing the name of the folder", e, REMEDY))
+            .map_err(|e| Error::io(&self.out, "syncing the name of the folder", e, REMEDY))?;
+        Ok(sha256(sums.as_bytes()))
     }
 }
 

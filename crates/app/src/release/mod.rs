@@ -8,6 +8,7 @@ mod outputs;
 mod report;
 mod request;
 mod run;
+mod series;
 mod staged;
 mod staged_forecast;
 
@@ -17,5 +18,6 @@ pub use self::report::{Group, UnbiasedReport};
 pub(crate) use self::request::check_count;
 pub use self::request::{DELTA, Files, Release};
 pub use self::run::ReleaseReport;
+pub(crate) use self::series::CompleteRelease;
 pub use self::staged::StagedReport;
 pub use self::staged_forecast::{Guess, StagedForecast};

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::forecast::Forecast;
 use matmech::data::ValuesOutside;
 use matmech::error::Result;
-use matmech::release::{IntegerPlan, Statement, shortest};
+use matmech::release::{IntegerPlan, Series, Statement, shortest};
 use matmech::workload::GroupedWorkload;
 
 /// The report of a release of unbiased answers.
@@ -33,6 +33,9 @@ pub struct UnbiasedReport {
     pub rho_is_exact_sum: bool,
     /// The privacy unit in words.
     pub unit: String,
+    /// The earlier releases of a series, and the total.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series: Option<Series>,
     /// The total variance of the planned strategies, at the plan's shares of the cost.
     pub planned_variance: f64,
     /// The total variance of the integer strategies, at the same shares.
@@ -95,7 +98,8 @@ impl UnbiasedReport {
             rho: rho.get(),
             rho_reserved: statement.rho_reserved(),
             rho_is_exact_sum: plan.is_attained(),
-            unit: plan.unit().to_string(),
+            unit: statement.unit_in_words().to_owned(),
+            series: statement.series().cloned(),
             planned_variance: planned,
             rounded_variance: rounded,
             measurements: plan.measurements().len(),

@@ -14,7 +14,7 @@ use matmech::domain::AttributeSet;
 use matmech::error::{Error, Result};
 use matmech::privacy::{PrivacyUnit, Rho};
 use matmech::release::records::RecordCount;
-use matmech::release::{Ledger, LockWait, ReleaseData, Reservation};
+use matmech::release::{Ledger, LockWait, Persons, ReleaseData, Reservation, Series};
 use matmech::schema::{Schema, SchemaSource};
 use matmech::workload::GroupedWorkload;
 
@@ -47,6 +47,10 @@ pub struct Release {
     pub unit: PrivacyUnit,
     /// The column that identifies persons, whose first `unit.rows` records are kept.
     pub person: Option<String>,
+    /// The attribute whose values differ between the records of a person.
+    pub distinct: Option<String>,
+    /// The folder of the previous release of a series.
+    pub after: Option<PathBuf>,
     /// The planner of unbiased answers; `query-smasher` if absent.
     pub planner: Option<String>,
     /// The option `objective` of the planner.
@@ -95,6 +99,17 @@ impl Release {
         })
     }
 
+    /// Returns whose records are protected together.
+    pub(super) fn persons(&self) -> Persons<'_> {
+        Persons { column: self.person.as_deref(), distinct: self.distinct.as_deref() }
+    }
+
+    /// Returns the limit on the records of a person, if it is enforced.
+    pub(super) fn person_limit(&self, unit: PrivacyUnit) -> Option<PersonLimit> {
+        let distinct = self.distinct.clone();
+        self.person.clone().map(|column| PersonLimit { column, rows: unit.rows, distinct })
+    }
+
     /// Reserves the budget, makes the release, and settles the reservation.
     ///
     /// All checks that can fail without spending come first. The marginals on the sets `needed` are
@@ -102,21 +117,26 @@ impl Release {
     pub(super) fn spend(
         &self,
         (rho, unit): (Rho, PrivacyUnit),
+        series: Option<&Series>,
         (schema, needed): (&Schema, &[AttributeSet]),
         expectation: &str,
         steps: &dyn Steps,
-        release: impl FnOnce(Spending<'_>) -> Result<()>,
+        release: impl FnOnce(Spending<'_>) -> Result<String>,
     ) -> Result<()> {
         let Some(Files { data, ledger, out }) = &self.files else {
             return Err(Error::bug("release", "data, a ledger and an output", "a dry run"));
         };
         let ledger = Ledger::open(ledger, self.waiting)?;
-        let person = self.person.clone().map(|column| PersonLimit { column, rows: unit.rows });
+        for earlier in series.into_iter().flat_map(|series| &series.earlier) {
+            let line = (earlier.line, earlier.line_sha256.as_str());
+            ledger.require_settled(line, &earlier.sha256sums_sha256)?;
+        }
+        let person = self.person_limit(unit);
         let rule = self.out_of_domain;
         let data = match data.counted(schema, person.clone(), rule)? {
             Some(marginals) => {
                 marginals.require(needed)?;
-                ReleaseData::Counts { marginals, person: self.person.clone() }
+                ReleaseData::Counts { marginals, person }
             }
             None => {
                 let table = OpenTable::new(data.open(FieldCounts::Any)?, schema, person)?;
@@ -127,7 +147,7 @@ impl Release {
         let what = format!("release to {}", out.display());
         let reserved = steps
             .reserving(expectation)
-            .and_then(|()| ledger.reserve(rho, unit, self.person.as_deref(), &what));
+            .and_then(|()| ledger.reserve(rho, unit, self.persons(), &what));
         let reservation = match reserved {
             Ok(reservation) => reservation,
             Err(error) => {
@@ -146,12 +166,11 @@ impl Release {
         if outcome.is_err() {
             folder.discard();
         }
-        outcome.map_err(|error| Error::After {
+        let sums = outcome.map_err(|error| Error::After {
             done: format!("after reserving {rho}, which stays spent in the ledger"),
             source: Box::new(error),
         })?;
-        ledger.settle(reservation)?;
-        Ok(())
+        ledger.settle_folder(reservation, &sums)
     }
 }
 

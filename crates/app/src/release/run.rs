@@ -8,7 +8,6 @@ use super::request::{DELTA, Release, Spending, check_count};
 use super::staged::{StagedReport, Task};
 use crate::budget::ReleaseRho;
 use crate::steps::{Steps, whole};
-use matmech::data::PersonLimit;
 use matmech::error::{Error, Result};
 use matmech::planner;
 use matmech::privacy::{Neighbours, PrivacyUnit};
@@ -30,6 +29,20 @@ pub enum ReleaseReport {
     Unbiased(UnbiasedReport),
     /// The report of a staged release.
     Staged(StagedReport),
+}
+
+/// Returns the unit with the attribute whose values differ between the records of a person.
+fn with_distinct(unit: PrivacyUnit, schema: &Schema, name: Option<&str>) -> Result<PrivacyUnit> {
+    let distinct = name.map(|name| schema.position(name)).transpose()?;
+    if distinct.is_some() && unit.rows < 2 {
+        return Err(Error::bad_input(
+            "--distinct",
+            "persons with several records",
+            "at most one record per person",
+            "give --unit-rows K (unit_rows=K in Python), or leave out --distinct",
+        ));
+    }
+    Ok(PrivacyUnit { distinct, ..unit })
 }
 
 /// Returns the unit of a release. If a record with other values can be dropped, replacing a record
@@ -89,14 +102,16 @@ impl Release {
         self.out_of_domain.check(&schema)?;
         let (workload, workload_text) = self.target.read(&schema)?;
         check_count(&workload)?;
-        let unit = unit_of(self.unit, &schema, self.person.is_some());
-        let person = self.person.clone().map(|column| PersonLimit { column, rows: unit.rows });
+        let unit = with_distinct(self.unit, &schema, self.distinct.as_deref())?;
+        let unit = unit_of(unit, &schema, self.person.is_some());
+        let person = self.person_limit(unit);
         let delta = self.delta.unwrap_or(DELTA);
+        let series = self.series((rho, delta), unit)?;
         let terms = Terms { rho, delta, rule: self.out_of_domain, person };
         if let Some(mechanism) = &self.mechanism {
             let texts = [schema_text.as_str(), workload_text.as_str()];
             let (schema, workload) = (&schema, &workload);
-            let task = Task { mechanism, schema, workload, texts, rho, unit, terms };
+            let task = Task { mechanism, schema, workload, texts, rho, unit, terms, series };
             return Ok(ReleaseReport::Staged(self.run_staged(task, steps)?));
         }
         let planner = planner::with_flags(
@@ -117,6 +132,7 @@ impl Release {
         }
         let adjusted = self.adjust.then(|| adjust::DESCRIPTION.to_owned());
         let statement = Statement::of(&plan, terms, &schema_text, &workload_text, adjusted)?;
+        let statement = statement.in_series(series.clone());
         let mut report = UnbiasedReport::of(&plan, &statement, &workload, planning)?;
         forecast::check_memory(report.expected_mb)?;
         if self.files.is_none() {
@@ -128,11 +144,18 @@ impl Release {
         let public = schema.public_counts().iter().map(CellBox::attributes);
         let measured = plan.measurements().iter().map(|m| m.attributes);
         let needed: Vec<_> = measured.chain(public).collect();
-        self.spend((rho, unit), (&schema, &needed), &expectation, steps, |spending| {
-            let statement = statement.reserved(spending.ledger, spending.reservation);
-            report.written(spending.out);
-            self.measure_and_write(&plan, &workload, (sources, statement), spending, steps)
-        })?;
+        self.spend(
+            (rho, unit),
+            series.as_ref(),
+            (&schema, &needed),
+            &expectation,
+            steps,
+            |spending| {
+                let statement = statement.reserved(spending.ledger, spending.reservation);
+                report.written(spending.out);
+                self.measure_and_write(&plan, &workload, (sources, statement), spending, steps)
+            },
+        )?;
         Ok(ReleaseReport::Unbiased(report))
     }
 
@@ -145,7 +168,7 @@ impl Release {
         (sources, statement): (Sources<'_>, Statement),
         Spending { data, reservation, folder, .. }: Spending<'_>,
         steps: &dyn Steps,
-    ) -> Result<()> {
+    ) -> Result<String> {
         let measured = run(plan, statement, sources, data, reservation)?;
         measured.write(&folder.subfolder("measurements")?)?;
         let estimates = Estimates::of(&measured)?;

@@ -13,7 +13,7 @@ use matmech::mechanism::{self, Staged};
 use matmech::privacy::{PrivacyUnit, Rho};
 use matmech::release::records::{self, RecordCount, SyntheticRecords};
 use matmech::release::staged::{DEFAULT_CERTIFICATE_SHARE, StagedPlan, StagedStatement, run};
-use matmech::release::{Inputs, Sources, Terms, shortest};
+use matmech::release::{Inputs, Series, Sources, Terms, shortest};
 use matmech::schema::Schema;
 use matmech::workload::GroupedWorkload;
 
@@ -27,6 +27,7 @@ pub(super) struct Task<'a> {
     pub(super) rho: Rho,
     pub(super) unit: PrivacyUnit,
     pub(super) terms: Terms,
+    pub(super) series: Option<Series>,
 }
 
 /// The report, which depends on the records through paid noise only.
@@ -46,6 +47,9 @@ pub struct StagedReport {
     pub rho: f64,
     /// The privacy unit in words.
     pub unit: String,
+    /// The earlier releases of a series, and the total.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series: Option<Series>,
     /// The number of published marginals: the distinct sets of attributes of the workload.
     pub marginals: usize,
     /// The share of ρ for the error bounds; 0 for none.
@@ -102,7 +106,7 @@ fn settings(text: &str) -> Result<Staged> {
 impl Release {
     /// Makes a staged release.
     pub(super) fn run_staged(&self, task: Task<'_>, steps: &dyn Steps) -> Result<StagedReport> {
-        let Task { schema, workload, texts, rho, unit, terms, .. } = task;
+        let Task { schema, workload, texts, rho, unit, terms, series, .. } = task;
         if self.adjust {
             return Err(Error::bad_input(
                 "option --adjust",
@@ -129,6 +133,7 @@ impl Release {
         }
         let queries = workload.count().to_string();
         let statement = StagedStatement::of(&plan, terms, queries.clone(), texts[0], texts[1])?;
+        let statement = statement.in_series(series.clone());
         let (epsilon, delta) = statement.epsilon_and_delta();
         let (max_questions, max_integers) = plan.max_measured();
         let memory = Memory::of_staged(&plan, self.records);
@@ -139,7 +144,8 @@ impl Release {
             epsilon,
             delta,
             rho: rho.get(),
-            unit: unit.to_string(),
+            unit: statement.unit_in_words().to_owned(),
+            series: series.clone(),
             marginals: plan.marginals().len(),
             certificate_share: share,
             first_questions: first.len(),
@@ -176,7 +182,7 @@ impl Release {
             shortest(rho.get())
         );
         let inputs = Inputs::of(workload, None)?;
-        self.spend((rho, unit), (schema, &[]), &expectation, steps, |spending| {
+        self.spend((rho, unit), series.as_ref(), (schema, &[]), &expectation, steps, |spending| {
             let Spending { ledger, reservation, data, folder, out } = spending;
             let statement = statement.reserved(ledger, reservation);
             let measurements = folder.subfolder("measurements")?;
@@ -184,12 +190,12 @@ impl Release {
             let marginals = run(&plan, statement, sources, data, reservation, &measurements)?;
             let outputs = folder.outputs(false, self.records);
             report.synthetic = outputs.write_staged(&marginals, workload, steps)?;
-            folder.finish()?;
+            let sums = folder.finish()?;
             report.mean_error_bound_95 = marginals.bounds().map(|bounds| bounds.mean);
             report.mean_error_bound_95_per_record =
                 marginals.bounds().and_then(|bounds| bounds.mean_per_record);
             report.out = Some(out.display().to_string());
-            Ok(())
+            Ok(sums)
         })?;
         Ok(report)
     }

@@ -1,6 +1,6 @@
 //! The arguments of `matmech release`, and the command.
 
-use super::unit::UnitArguments;
+use super::unit::{DistinctArgument, UnitArguments};
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -53,6 +53,14 @@ pub(crate) struct ReleaseCommand {
     budget: BudgetArguments,
     #[command(flatten)]
     unit: UnitArguments,
+    #[command(flatten)]
+    distinct: DistinctArgument,
+    /// Folder of the previous release about the same people, such as that of the last year
+    ///
+    /// It must be in the same ledger. The statement names it, and has the total for a person who is
+    /// in all releases of the series.
+    #[arg(long, value_name = "DIR")]
+    after: Option<PathBuf>,
     /// Planner of unbiased answers: anova, residual-planner, … [default: query-smasher]
     #[arg(long, value_name = "PLANNER", conflicts_with = "mechanism")]
     planner: Option<String>,
@@ -171,6 +179,8 @@ impl ReleaseCommand {
             delta: self.budget.delta(),
             unit: self.unit.unit(),
             person: self.unit.person(),
+            distinct: self.distinct.distinct.clone(),
+            after: self.after.clone(),
             planner: self.planner.clone(),
             objective: self.objective.clone(),
             mechanism: self.mechanism.clone(),

@@ -7,5 +7,5 @@ mod report;
 pub(super) mod steps;
 mod unit;
 
-pub(super) use self::unit::UnitArguments;
+pub(super) use self::unit::{DistinctArgument, UnitArguments};
 pub(super) use command::{ReleaseCommand, WaitingArguments};

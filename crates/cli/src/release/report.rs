@@ -4,7 +4,7 @@ use std::io::Write;
 
 use crate::output;
 use matmech::data::ValuesOutside;
-use matmech::release::{at_most, in_digits, shortest};
+use matmech::release::{Series, at_most, in_digits, shortest};
 use matmech_app::release::{Group, ReleaseReport, StagedForecast, StagedReport, UnbiasedReport};
 
 pub(super) fn print(out: &mut dyn Write, report: &ReleaseReport) -> std::io::Result<()> {
@@ -24,6 +24,7 @@ fn print_unbiased(out: &mut dyn Write, report: &UnbiasedReport) -> std::io::Resu
     writeln!(out, "privacy       epsilon {epsilon} at delta {delta}; rho {rho}")?;
     writeln!(out, "cost          rho {cost}, {attained}")?;
     writeln!(out, "protects      {}", report.unit)?;
+    print_series(out, report.series.as_ref())?;
     let rmse = in_digits(report.rmse);
     writeln!(out, "RMSE          {rmse}   exact; estimates are unbiased")?;
     let excess = report.rounded_variance / report.planned_variance - 1.0;
@@ -54,12 +55,20 @@ fn print_unbiased(out: &mut dyn Write, report: &UnbiasedReport) -> std::io::Resu
     output::print_groups(out, report.groups.iter().map(describe))
 }
 
+fn print_series(out: &mut dyn Write, series: Option<&Series>) -> std::io::Result<()> {
+    match series {
+        Some(series) => writeln!(out, "series        {}", series.total_in_words()),
+        None => Ok(()),
+    }
+}
+
 fn print_staged(out: &mut dyn Write, report: &StagedReport) -> std::io::Result<()> {
     let [epsilon, delta, rho] = [report.epsilon, report.delta, report.rho].map(shortest);
     writeln!(out, "mechanism     {}", report.mechanism)?;
     writeln!(out, "queries       {} in {} groups", report.queries, report.groups)?;
     writeln!(out, "privacy       epsilon {epsilon} at delta {delta}; rho {rho}, an upper bound")?;
     writeln!(out, "protects      {}", report.unit)?;
+    print_series(out, report.series.as_ref())?;
     writeln!(
         out,
         "first stage   {} questions, {} noisy integers",

@@ -24,6 +24,17 @@ pub(crate) struct UnitArguments {
     person: Option<String>,
 }
 
+/// What differs between the records of a person.
+#[derive(Debug, Args)]
+pub(crate) struct DistinctArgument {
+    /// Attribute of which a person's records have different values, such as the year
+    ///
+    /// Tables by this attribute then cost K instead of K². With --person the first record of every
+    /// value is kept; without it, this is an assumption. Needs --unit-rows.
+    #[arg(long, value_name = "ATTRIBUTE")]
+    pub(crate) distinct: Option<String>,
+}
+
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum NeighboursArgument {
     /// The record is added or removed
@@ -45,6 +56,6 @@ impl UnitArguments {
             NeighboursArgument::AddRemove => Neighbours::AddOrRemoveOneRecord,
             NeighboursArgument::Replace => Neighbours::ReplaceOneRecord,
         };
-        PrivacyUnit { neighbours, rows: self.unit_rows }
+        PrivacyUnit { neighbours, rows: self.unit_rows, distinct: None }
     }
 }

@@ -16,7 +16,7 @@ const MAX_SUMS: usize = 1 << 26;
 const MAX_ENTRIES: usize = 1 << 20;
 
 /// The measured attributes, in ascending order, with their sizes.
-struct Domain {
+pub(super) struct Domain {
     attributes: AttributeSet,
     sizes: Vec<usize>,
     cells: usize,
@@ -24,7 +24,7 @@ struct Domain {
 
 impl Domain {
     /// Returns `None` if there are too many records, or pairs of records, to enumerate.
-    fn of(terms: &[Term<'_>], pairs: bool) -> Option<Self> {
+    pub(super) fn of(terms: &[Term<'_>], pairs: bool) -> Option<Self> {
         let attributes =
             terms.iter().fold(AttributeSet::EMPTY, |all, term| all.union(term.attributes));
         let mut sizes = vec![0; attributes.len()];
@@ -45,8 +45,21 @@ impl Domain {
         (sums <= MAX_SUMS && entries <= MAX_ENTRIES).then_some(Domain { attributes, sizes, cells })
     }
 
+    /// Returns the number of records that are told apart.
+    pub(super) fn cells(&self) -> usize {
+        self.cells
+    }
+
+    /// Returns the cells of every value of an attribute; `None` if it is not measured.
+    pub(super) fn cells_by_value(&self, position: usize) -> Option<Vec<Vec<usize>>> {
+        let axis = self.attributes.positions().position(|p| p == position)?;
+        let mut cells = vec![Vec::new(); self.sizes[axis]];
+        (0..self.cells).for_each(|cell| cells[coordinates(&self.sizes, cell)[axis]].push(cell));
+        Some(cells)
+    }
+
     /// Returns the cell of the marginal on a term's attributes, for every cell of the domain.
-    fn marginal_cells(&self, term: &Term<'_>) -> Vec<usize> {
+    pub(super) fn marginal_cells(&self, term: &Term<'_>) -> Vec<usize> {
         let kept: Vec<bool> =
             self.attributes.positions().map(|p| term.attributes.contains(p)).collect();
         let cell = |cell| {
@@ -60,7 +73,7 @@ impl Domain {
 }
 
 /// Returns BᵀB of a product of factors.
-fn gram(factors: &[std::sync::Arc<IntegerFactor>]) -> Array2<BigInt> {
+pub(super) fn gram(factors: &[std::sync::Arc<IntegerFactor>]) -> Array2<BigInt> {
     factors.iter().fold(Array2::from_elem((1, 1), BigInt::from(1)), |product, factor| {
         let right = factor.gram();
         let n = right.nrows();

@@ -14,17 +14,19 @@ pub(super) struct Unit {
     pub(super) largest: BigUint,
     /// The cells whose diagonal entry is D.
     pub(super) at_largest: Vec<bool>,
-    /// m and the other extremes over pairs of columns; only if records are replaced.
+    /// m and the other extremes over pairs of columns; only if pairs of records are compared.
     pub(super) pairs: Option<ColumnPairs>,
 }
 
 /// One measurement.
 ///
 /// Its strategy, its units by ascending index, and the square of its scalar factors.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Term<'a> {
     pub(super) attributes: AttributeSet,
     pub(super) strategy: &'a IntegerStrategy,
     pub(super) units: Vec<usize>,
+    /// The units in the order of the strategy's factors, without numbers.
+    pub(super) units_in_order: Vec<usize>,
     pub(super) scale: BigUint,
 }

@@ -7,6 +7,8 @@ use num_bigint::{BigInt, BigUint};
 
 use super::cells;
 use super::corners::Corners;
+use super::distinct::{DistinctRecords, SetCost};
+use super::distinct_sets;
 use super::measurement::{Term, Unit};
 use crate::domain::AttributeSet;
 use crate::error::Result;
@@ -16,7 +18,7 @@ use crate::privacy::{ExactRho, Neighbours, PrivacyUnit, RationalDeviation};
 
 /// Maximum number of factors of a term in the search. Other terms are bounded by their largest
 /// value.
-const MAX_FACTORS: usize = 12;
+pub(super) const MAX_FACTORS: usize = 12;
 
 /// The privacy cost of a list of measurements.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,22 +60,25 @@ impl<'a> DistinctFactors<'a> {
 #[derive(Debug)]
 pub struct JointSensitivity<'a> {
     unit: PrivacyUnit,
-    units: Vec<Unit>,
-    terms: Vec<Term<'a>>,
+    pub(super) units: Vec<Unit>,
+    pub(super) terms: Vec<Term<'a>>,
     /// Whether every attribute belongs to one unit.
     is_product: bool,
+    /// The records of a person, if they have different values of an attribute.
+    distinct: Option<DistinctRecords>,
 }
 
 impl<'a> JointSensitivity<'a> {
     /// Prepares the strategies for the marginals on sets of attributes.
     ///
     /// The shape of each strategy is the sizes of its set. *Cost*: a product of every distinct
-    /// factor with itself if records are replaced.
+    /// factor with itself if pairs of records are compared.
     pub fn of(
         strategies: impl IntoIterator<Item = (AttributeSet, &'a IntegerStrategy)>,
         unit: PrivacyUnit,
     ) -> Self {
-        let replaces = unit.neighbours != Neighbours::AddOrRemoveOneRecord;
+        let is_distinct = unit.distinct.is_some() && unit.rows > 1;
+        let compares = is_distinct || unit.neighbours != Neighbours::AddOrRemoveOneRecord;
         let mut known: BTreeMap<(Vec<usize>, usize), usize> = BTreeMap::new();
         let mut distinct = DistinctFactors::default();
         let mut pairs_of: BTreeMap<usize, ColumnPairs> = BTreeMap::new();
@@ -93,7 +98,7 @@ impl<'a> JointSensitivity<'a> {
                 unit_indices.push(*known.entry((factor_positions.clone(), id)).or_insert_with(
                     || {
                         let cached = pairs_of.entry(id);
-                        let pairs = replaces
+                        let pairs = compares
                             .then(|| cached.or_insert_with(|| factor.column_pairs()).clone());
                         let squares = factor.squared_columns();
                         let largest = squares.iter().max().cloned().unwrap_or_default();
@@ -108,15 +113,20 @@ impl<'a> JointSensitivity<'a> {
                     },
                 ));
             }
+            let units_in_order = unit_indices.clone();
             unit_indices.sort_unstable();
-            terms.push(Term { attributes, strategy, units: unit_indices, scale });
+            terms.push(Term { attributes, strategy, units: unit_indices, units_in_order, scale });
         }
         let mut seen = BTreeSet::new();
         let is_product = known
             .keys()
             .flat_map(|(positions, _)| positions)
             .all(|position| seen.insert(*position));
-        JointSensitivity { unit, units, terms, is_product }
+        let distinct = unit
+            .distinct
+            .filter(|_| is_distinct)
+            .and_then(|position| DistinctRecords::of(position, unit.rows, &units, &terms));
+        JointSensitivity { unit, units, terms, is_product, distinct }
     }
 
     /// Returns ρ for the standard deviations of the noise, one per strategy.
@@ -124,6 +134,19 @@ impl<'a> JointSensitivity<'a> {
     /// # Errors
     /// A deviation is 0 for answers that differ between neighbours.
     pub fn cost(&self, deviations: &[RationalDeviation]) -> Result<JointCost> {
+        let of_any = self.of_any_records(deviations)?;
+        match &self.distinct {
+            None => Ok(of_any),
+            Some(records) => {
+                let distinct = self.of_distinct(records, deviations)?;
+                let is_less = of_any.rho < distinct.rho;
+                Ok(if is_less { JointCost { is_attained: false, ..of_any } } else { distinct })
+            }
+        }
+    }
+
+    /// Returns the cost of records of a person that may be equal.
+    fn of_any_records(&self, deviations: &[RationalDeviation]) -> Result<JointCost> {
         match self.unit.neighbours {
             Neighbours::AddOrRemoveOneRecord => self.of_one_record(deviations),
             Neighbours::ReplaceOneRecord => self.of_replaced(deviations),
@@ -135,19 +158,62 @@ impl<'a> JointSensitivity<'a> {
 
     /// Returns the cost of one added or removed record.
     fn of_one_record(&self, deviations: &[RationalDeviation]) -> Result<JointCost> {
+        self.of_records(&self.terms, deviations, self.unit.rows)
+    }
+
+    /// Returns the cost of equal records that are added or removed.
+    fn of_records(
+        &self,
+        terms: &[Term<'_>],
+        deviations: &[RationalDeviation],
+        rows: u32,
+    ) -> Result<JointCost> {
         let is_attained = self.one_record_attains_all();
-        if !is_attained
-            && let Some(rho) = cells::of_one_record(&self.terms, deviations, self.unit.rows)?
-        {
+        if !is_attained && let Some(rho) = cells::of_one_record(terms, deviations, rows)? {
             return Ok(JointCost { rho, is_attained: true });
         }
         let mut rho = ExactRho::zero();
-        for (term, deviation) in self.terms.iter().zip(deviations) {
+        for (term, deviation) in terms.iter().zip(deviations) {
             let largest = term.units.iter().map(|&index| &self.units[index].largest);
             let square = largest.fold(term.scale.clone(), |product, square| product * square);
-            rho = rho.plus(&ExactRho::of_discrete_gaussian(&square, *deviation, self.unit.rows)?);
+            rho = rho.plus(&ExactRho::of_discrete_gaussian(&square, *deviation, rows)?);
         }
         Ok(JointCost { rho, is_attained })
+    }
+
+    /// Returns the cost of records that have different values of an attribute.
+    fn of_distinct(
+        &self,
+        records: &DistinctRecords,
+        deviations: &[RationalDeviation],
+    ) -> Result<JointCost> {
+        let neighbours = self.unit.neighbours;
+        // Two sets of equally many records have the same number of records.
+        let counted =
+            |term: &Term<'_>| neighbours != Neighbours::ReplaceOneRecord || !term.units.is_empty();
+        let (terms, deviations): (Vec<Term<'_>>, Vec<RationalDeviation>) = (self.terms.iter())
+            .zip(deviations)
+            .filter(|(term, _)| counted(term))
+            .map(|(term, deviation)| (term.clone(), *deviation))
+            .unzip();
+        let largest = self.of_records(&terms, &deviations, 1)?;
+        let parts = (self.units.as_slice(), terms.as_slice());
+        let mut one_set = records.of_one_set(parts, &deviations, &largest.rho)?;
+        if !one_set.is_attained {
+            let (position, rows) = (records.position, records.rows);
+            if let Some(rho) = distinct_sets::of_one_set(&terms, &deviations, position, rows)? {
+                one_set = SetCost { rho, is_attained: true };
+            }
+        }
+        Ok(match neighbours {
+            Neighbours::AddOrRemoveOneRecord => {
+                JointCost { rho: one_set.rho, is_attained: one_set.is_attained }
+            }
+            _ => {
+                let rho = records.of_two_sets(parts, &deviations, &one_set.rho)?;
+                JointCost { rho, is_attained: false }
+            }
+        })
     }
 
     /// Returns whether one record has the largest diagonal entry of every unit.

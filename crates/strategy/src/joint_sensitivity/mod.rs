@@ -30,14 +30,22 @@
 //!    attained.
 //! 3. The bound of method 1, or the sum of the largest terms if that is smaller, as an upper bound.
 //!
+//! If the records of a person have different values of an attribute, the change is a sum of such
+//! records, whose terms without the attribute can coincide (`distinct`): ρ is the maximum over all
+//! sets of records if there are few (`distinct_sets`), or else an upper bound from pairs of records.
+//!
 //! Every term is rounded up to a multiple of 2⁻²⁵⁶, and in the search to 120 bits of the sum.
 
 mod cells;
 mod corners;
+mod distinct;
+mod distinct_sets;
 mod measurement;
 mod measurements_cost;
 
 pub use measurements_cost::{JointCost, JointSensitivity};
 
+#[cfg(test)]
+mod distinct_tests;
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@ use crate::{IntegerFactor, IntegerStrategy};
 use num_bigint::{BigInt, BigUint};
 use std::sync::Arc;
 
-type Rational = Ratio<BigInt>;
+pub(super) type Rational = Ratio<BigInt>;
 
 /// Computes ρ by its definition, over all pairs of cells and with strategies as dense matrices.
 fn by_definition(
@@ -73,13 +73,13 @@ fn by_definition(
     max
 }
 
-fn exact(rho: &ExactRho) -> Rational {
+pub(super) fn exact(rho: &ExactRho) -> Rational {
     let shift = rho.bits().saturating_sub(127);
     let scaled = Rational::new(rho.shifted_up(shift).into(), BigInt::from(1) << 256u32);
     scaled * (BigInt::from(1) << shift)
 }
 
-fn random_factor(random: &mut ChaCha20Rng, shape: &[usize]) -> Arc<IntegerFactor> {
+pub(super) fn random_factor(random: &mut ChaCha20Rng, shape: &[usize]) -> Arc<IntegerFactor> {
     if let &[n] = shape
         && random.random_bool(0.5)
     {
@@ -130,7 +130,7 @@ fn the_joint_cost_is_the_maximum_over_all_neighbours() {
             Neighbours::ReplaceOneRecord,
             Neighbours::ReplaceAddOrRemoveOneRecord,
         ] {
-            let unit = PrivacyUnit { neighbours, rows: random.random_range(1..4) };
+            let unit = PrivacyUnit { neighbours, rows: random.random_range(1..4), distinct: None };
             let joint =
                 JointSensitivity::of(terms.iter().map(|(set, strategy)| (*set, strategy)), unit);
             let found = joint.cost(&deviations).unwrap();
@@ -183,7 +183,8 @@ fn marginals_of_many_attributes_have_their_joint_cost() {
             .iter()
             .map(|set| (*set, IntegerStrategy::new(vec![factor.clone(); set.len()]).unwrap()))
             .collect();
-        let unit = PrivacyUnit { neighbours: Neighbours::ReplaceOneRecord, rows: 1 };
+        let unit =
+            PrivacyUnit { neighbours: Neighbours::ReplaceOneRecord, rows: 1, distinct: None };
         let joint =
             JointSensitivity::of(terms.iter().map(|(set, strategy)| (*set, strategy)), unit);
         let found = joint.cost(&vec![deviation; terms.len()]).unwrap();
@@ -218,7 +219,7 @@ fn a_cost_that_is_not_attained_is_an_upper_bound() {
         .unwrap(),
     );
     let strategy = IntegerStrategy::new(vec![factor.clone(), factor]).unwrap();
-    let unit = PrivacyUnit { neighbours: Neighbours::ReplaceOneRecord, rows: 1 };
+    let unit = PrivacyUnit { neighbours: Neighbours::ReplaceOneRecord, rows: 1, distinct: None };
     let set = AttributeSet::first(2);
     let deviation = RationalDeviation::new(5, 1).unwrap();
     let found = JointSensitivity::of([(set, &strategy)], unit).cost(&[deviation]).unwrap();
@@ -236,7 +237,7 @@ fn equal_factors_share_their_columns() {
         let weights = vec![vec![1; 40]];
         Arc::new(IntegerFactor::centring(&[40], weights, &rows).unwrap())
     };
-    let unit = PrivacyUnit { neighbours: Neighbours::ReplaceOneRecord, rows: 1 };
+    let unit = PrivacyUnit { neighbours: Neighbours::ReplaceOneRecord, rows: 1, distinct: None };
     let deviations = [5, 9, 7].map(|sigma| RationalDeviation::new(sigma, 1).unwrap());
     let sets = [AttributeSet::single(0), AttributeSet::single(1), AttributeSet::first(2)];
     let cost = |factors: [Vec<Arc<IntegerFactor>>; 3]| {
@@ -270,7 +271,7 @@ fn the_bound_holds_between_the_corners() {
     // The second term has larger values by the squared norm 2 of a column of g.
     let deviations = [10, 20].map(|sigma| RationalDeviation::new(sigma, 1).unwrap());
     for rows in [1, 3] {
-        let unit = PrivacyUnit { neighbours: Neighbours::ReplaceOneRecord, rows };
+        let unit = PrivacyUnit { neighbours: Neighbours::ReplaceOneRecord, rows, distinct: None };
         let joint =
             JointSensitivity::of(terms.iter().map(|(set, strategy)| (*set, strategy)), unit);
         let (bound, _) = joint.of_replaced_at_corners(&deviations).unwrap();
@@ -284,7 +285,7 @@ fn the_bound_holds_between_the_corners() {
 fn a_deviation_of_zero_requires_unchanged_answers() {
     let total = IntegerStrategy::new(Vec::new()).unwrap();
     let of = |neighbours| {
-        let unit = PrivacyUnit { neighbours, rows: 1 };
+        let unit = PrivacyUnit { neighbours, rows: 1, distinct: None };
         JointSensitivity::of([(AttributeSet::EMPTY, &total)], unit).cost(&[RationalDeviation::ZERO])
     };
     assert_eq!(of(Neighbours::ReplaceOneRecord).unwrap().rho, ExactRho::zero());

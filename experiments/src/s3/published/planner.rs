@@ -21,8 +21,8 @@ impl AttributeBasis for PublishedPrefixBasis {
         "published-prefix"
     }
 
-    fn strategy(&self, n: usize, extra: usize) -> matmech::Result<StrategyFactor> {
-        PrefixBasis::with(published_optimum(&PrefixBasis::workload(n, extra)?)?.0)
+    fn strategy(&self, n: usize) -> matmech::Result<StrategyFactor> {
+        PrefixBasis::with(published_optimum(&PrefixBasis::workload(n)?)?.0)
     }
 }
 

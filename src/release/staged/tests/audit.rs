@@ -105,7 +105,7 @@ fn attacks_on_neighbouring_tables_stay_within_the_budget() {
         (Neighbours::ReplaceAddOrRemoveOneRecord, 1, with(&[[0, 0]]), with(&[[1, 1]])),
         (Neighbours::ReplaceAddOrRemoveOneRecord, 1, with(&[]), with(&[[1, 1]])),
     ] {
-        let unit = PrivacyUnit { neighbours, rows };
+        let unit = PrivacyUnit { neighbours, rows, distinct: None };
         let planned = planned(&[3, 2], PAIRS, "staged", 1.0, unit, 0.4);
         let [first, second] = [first, second].map(|rows| records_of(planned.plan.schema(), &rows));
         assert!(is_within_budget(&planned, [&first, &second]), "{unit}");
@@ -123,15 +123,43 @@ fn attacks_on_files_stay_within_the_budget() {
     };
     let others: String = (0..12).map(|k| format!("p{k},{},{}\n", k % 3, k % 2)).collect();
     let file = |more: &str, person| read(&format!("id,A1,A2\n{others}{more}"), person);
-    let unit = PrivacyUnit { neighbours: Neighbours::ReplaceAddOrRemoveOneRecord, rows: 1 };
+    let unit = PrivacyUnit {
+        neighbours: Neighbours::ReplaceAddOrRemoveOneRecord,
+        rows: 1,
+        distinct: None,
+    };
     let replacing = planned(&[3, 2], PAIRS, "staged", 1.0, unit, 0.03);
     let [inside, outside] = ["x,1,1\n", "x,1,secret\n"].map(|more| file(more, None));
     assert_eq!((inside.len(), outside.len()), (13, 12));
     assert!(is_within_budget(&replacing, [&inside, &outside]));
-    let unit = PrivacyUnit { neighbours: Neighbours::AddOrRemoveOneRecord, rows: 3 };
+    let unit =
+        PrivacyUnit { neighbours: Neighbours::AddOrRemoveOneRecord, rows: 3, distinct: None };
     let of_persons = planned(&[3, 2], PAIRS, "staged", 1.0, unit, 0.03);
-    let limit = || Some(PersonLimit { column: "id".into(), rows: 3 });
+    let limit = || Some(PersonLimit::new("id", 3));
     let [without, with] = [String::new(), "x,1,1\n".repeat(20)].map(|more| file(&more, limit()));
     assert_eq!((without.len(), with.len()), (12, 15));
     assert!(is_within_budget(&of_persons, [&without, &with]));
+}
+
+/// Three records of a person with different values of the first attribute, added or replaced.
+#[test]
+fn attacks_by_different_values_stay_within_the_budget() {
+    let others = rows(&[3, 2]);
+    let with = |more: &[[u32; 2]]| -> Vec<Vec<u32>> {
+        others.iter().cloned().chain(more.iter().map(|row| row.to_vec())).collect()
+    };
+    let records = |value: u32| [[0, value], [1, value], [2, value]];
+    for (neighbours, first, second) in [
+        (Neighbours::AddOrRemoveOneRecord, with(&[]), with(&records(1))),
+        (Neighbours::AddOrRemoveOneRecord, with(&[]), with(&[[0, 1], [2, 0]])),
+        (Neighbours::ReplaceAddOrRemoveOneRecord, with(&records(0)), with(&records(1))),
+        (Neighbours::ReplaceAddOrRemoveOneRecord, with(&[[0, 1], [2, 0]]), with(&[[1, 1]])),
+    ] {
+        let unit = PrivacyUnit { neighbours, rows: 3, distinct: Some(0) };
+        let planned = planned(&[3, 2], PAIRS, "staged", 1.0, unit, 0.03);
+        let [first, second] = [first, second].map(|rows| records_of(planned.plan.schema(), &rows));
+        let mu = (2.0 * planned.plan.rho().get()).sqrt();
+        let found = attack([&first, &second], 4_000, &|r, seed| released(&planned, r, seed));
+        assert!(found.mu <= mu + 4.4 * found.error, "{unit}: {} of {mu}", found.mu);
+    }
 }

@@ -50,7 +50,7 @@ fn the_statement_matches_the_written_integers() {
             Neighbours::ReplaceOneRecord,
             Neighbours::ReplaceAddOrRemoveOneRecord,
         ][random.random_range(0..3usize)];
-        let unit = PrivacyUnit { neighbours, rows: random.random_range(1..4) };
+        let unit = PrivacyUnit { neighbours, rows: random.random_range(1..4), distinct: None };
         let budget = 2f64.powf(random.random_range(-12.0..6.0));
         let share = [0.0, 0.03, 0.3][random.random_range(0..3usize)];
         let planned = planned(&sizes, &workload, mechanism, budget, unit, share);

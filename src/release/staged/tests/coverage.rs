@@ -23,7 +23,7 @@ fn error_bounds_hold_with_the_stated_probability() {
     for (budget, neighbours, unit_rows) in
         [(0.001, added, 1), (0.05, added, 2), (1.0, replaced, 1), (100.0, added, 1)]
     {
-        let unit = PrivacyUnit { neighbours, rows: unit_rows };
+        let unit = PrivacyUnit { neighbours, rows: unit_rows, distinct: None };
         let planned = planned(&[3, 2], PAIRS, "staged", budget, unit, 0.03);
         let table: Vec<Vec<u32>> = rows(&[3, 2]).into_iter().cycle().take(60).collect();
         let records = records_of(planned.plan.schema(), &table);

@@ -125,7 +125,7 @@ fn costs_are_those_of_neighbouring_tables() {
             ["staged", "staged(switch=0)", "staged(switch=1000)"].into_iter().enumerate()
         {
             for budget in [0.01, 1.0, 50.0] {
-                let unit = PrivacyUnit { neighbours, rows: 1 + k as u32 };
+                let unit = PrivacyUnit { neighbours, rows: 1 + k as u32, distinct: None };
                 let planned = planned_levels(NESTED, mechanism, budget, unit);
                 let measured = released(&planned, &records, index as u64);
                 assert!(is_replayed(&planned.plan, &measured));
@@ -286,7 +286,7 @@ fn attacks_by_a_leaf_of_one_table_stay_within_the_budget() {
         (replaced, Some([4, 1]), Some([5, 1])),
         (replaced, Some([4, 0]), Some([5, 1])),
     ] {
-        let unit = PrivacyUnit { neighbours, rows: 1 };
+        let unit = PrivacyUnit { neighbours, rows: 1, distinct: None };
         let planned = planned_levels(NESTED, "staged", 1.0, unit);
         let [a, b] = [first, second].map(|more| records_of(&schema, &with(more)));
         let tables = [&a, &b].map(|records| records.with_levels(&domain).unwrap());

@@ -1,6 +1,7 @@
 //! Tests of the commands `matmech release`, `answer` and `ledger`.
 
 mod counts;
+mod distinct;
 mod inputs;
 mod ledger_under_stress;
 mod mistakes;
@@ -10,6 +11,7 @@ mod outputs;
 mod queries;
 mod recovery;
 mod running;
+mod series;
 mod staged;
 
 use assert_cmd::Command;
