@@ -12,6 +12,7 @@ mod certify_problems;
 mod completions;
 mod draft_open_values;
 mod draft_schema;
+mod guide;
 mod messages;
 mod pair_bound;
 mod plan;
