@@ -247,7 +247,9 @@ def ledger(folder, path):
         require(line in settled, f"a settlement of line {line}, {what}", "an interrupted run", path)
         require(settled[line] in (None, sums), f"the checksums of {what}: {sums}", settled[line],
                 path)
-    is_settled(own["line"], sha256((folder.path / "SHA256SUMS").read_bytes()), "this release")
+    binds = own["line"] in settled  # else the run was interrupted after its folder was complete
+    if binds:
+        is_settled(own["line"], sha256((folder.path / "SHA256SUMS").read_bytes()), "this release")
     for earlier in statement.get("series", {}).get("earlier", []):
         line = earlier["line"]
         require(line in reserved and digests[line - 1] == earlier["line_sha256"]
@@ -267,7 +269,8 @@ def ledger(folder, path):
     require(limit or distinct in (None, opening.get("distinct")), f"different values of {distinct}",
             opening.get("distinct"), path)
     return f"the chain of {len(lines)} lines; {len(reserved)} reservations of {float(spent)!r} " \
-        f"in a total of {opening['total_rho']!r}; line {own['line']} is this release"
+        f"in a total of {opening['total_rho']!r}; line {own['line']} is this release" + \
+        ("" if binds else ", without a settlement that has the hash of the folder")
 
 def within_delta(opening, spent, new, path):
     """Checks that rho and delta' of all reservations keep to the ledger's epsilon and delta."""

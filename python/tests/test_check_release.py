@@ -550,6 +550,23 @@ class Tampering(unittest.TestCase):
         np.testing.assert_allclose(answers.deviations**2, variances, atol=1e-8)
         self.assertEqual((answers.deviations == 0).sum(), len(zero) + 1)
 
+    def test_series_are_recomputed(self):
+        folder, ledger = self.copy("plan")
+        later = folder.parent / "later"
+        self.run_command("release", "--schema", self.root / "plan.toml", "--workload",
+                         self.root / "workload.toml", "--data", self.root / "table.csv", "--ledger",
+                         ledger, "--unit-rows", 2, "--rho", "0.1", "--out", later, "--after", folder)
+        report = check_release.check(later, ledger)
+        self.assertEqual(report.failed(), 0, report.text())
+        checked = {item["item"] for item in report.items if item["status"] == "checked"}
+        self.assertLessEqual({"series", "ledger", "statement.md", "report.html"}, checked)
+        both(later, r'("rho_reserved": ?)0\.0', r"\g<1>0.01")  # of the earlier release
+        summed(later)
+        settled(later, ledger)
+        failed = {item["item"] for item in check_release.check(later, ledger).items
+                  if item["status"] == "failed"}
+        self.assertLessEqual({"series", "ledger"}, failed)
+
     def test_the_command_says_what_failed(self):
         import subprocess
         folder, ledger = self.copy("plan")

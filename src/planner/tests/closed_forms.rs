@@ -138,8 +138,7 @@ fn planners_with_fixed_bases_equal_sums_over_residual_spaces() {
         expected,
         max_relative = 1e-10
     );
-    let prefix =
-        SIZES.map(|n| PrefixBasis.strategy(n).unwrap().gram().unwrap().as_ref().clone());
+    let prefix = SIZES.map(|n| PrefixBasis.strategy(n).unwrap().gram().unwrap().as_ref().clone());
     for gram in &prefix {
         assert_relative_eq!(
             gram.diag().iter().copied().fold(0.0, f64::max),

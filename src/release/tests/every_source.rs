@@ -5,7 +5,6 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::*;
-use crate::privacy::Neighbours;
 use crate::test_support::typed_tables::{SCHEMA, SCHEMA_OF_ALL_CELLS, count_sources, row};
 
 /// Prefix sums, pairs and a triple over every kind of attribute.
@@ -30,7 +29,7 @@ proptest! {
         let rho = rho(0.5);
         let planner = crate::planner::by_name("residual-planner").unwrap();
         let plan = planner.plan(&workload, rho.privacy_cost()).unwrap();
-        let unit = PrivacyUnit { rows: 1, neighbours: Neighbours::AddOrRemoveOneRecord };
+        let unit = PrivacyUnit::default();
         let plan = IntegerPlan::of(&plan, &workload, rho, unit).unwrap();
         let reservation = Reservation::unwritten(plan.cost().rounded_up().unwrap(), plan.unit());
         let folder = tempfile::tempdir().unwrap();

@@ -206,7 +206,10 @@ fn products_have_the_answers_and_variances_of_groups() {
     let text = format!("{}{conditions}", schema_text(&[4, 3]));
     let known = Schema::from_toml(&text, "S.toml").unwrap();
     let pairs = "[[queries]]\nfamily = \"prefix\"\nways = [1, 2]\n";
-    let unit = PrivacyUnit { neighbours: crate::privacy::Neighbours::ReplaceOneRecord, rows: 1 };
+    let unit = PrivacyUnit {
+        neighbours: crate::privacy::Neighbours::ReplaceOneRecord,
+        ..PrivacyUnit::default()
+    };
     for (planner, schema) in [("query-smasher", known), ("anova", schema(&[4, 3]))] {
         let (_, plan) = plan_over(planner, &schema, pairs, 0.5, unit);
         let possible: Vec<Vec<u32>> =

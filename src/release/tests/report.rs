@@ -194,7 +194,7 @@ fn texts_are_escaped_and_empty_charts_are_drawn() {
 fn readers_without_background_have_a_summary_and_the_guarantees() {
     use crate::privacy::Neighbours;
     let text_of = |neighbours, rows| {
-        let unit = PrivacyUnit { neighbours, rows };
+        let unit = PrivacyUnit { neighbours, rows, distinct: None };
         let (workload, plan) = plan_of("query-smasher", &SIZES, PAIRS, 5.0, unit);
         let measured = released(&plan, &records_of(workload.schema(), &[vec![0, 0, 0]]), 3);
         let page = report(&workload, &measured).to_html();

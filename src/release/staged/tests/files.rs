@@ -108,8 +108,7 @@ fn equal_tables_have_equal_releases_from_every_source() {
     };
     let rows: Vec<Row> = (0..60).map(row).collect();
     let workload = "[[queries]]\nfamily = \"identity\"\nways = [2]\n";
-    let unit =
-        PrivacyUnit { rows: 1, neighbours: crate::privacy::Neighbours::AddOrRemoveOneRecord };
+    let unit = PrivacyUnit::default();
     let planned =
         planned_over(&schema, SCHEMA_OF_ALL_CELLS.to_owned(), workload, "staged", 2.0, unit, 0.1);
     for variant in [0, 7, 26, 59] {
