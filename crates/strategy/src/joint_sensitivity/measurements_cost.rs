@@ -6,8 +6,8 @@ use std::sync::Arc;
 use num_bigint::{BigInt, BigUint};
 
 use super::cells;
+use super::cells::{Term, Unit};
 use super::corners::Corners;
-use super::measurement::{Term, Unit};
 use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::integer_factor::{ColumnPairs, IntegerFactor};

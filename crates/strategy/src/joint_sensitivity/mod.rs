@@ -34,7 +34,6 @@
 
 mod cells;
 mod corners;
-mod measurement;
 mod measurements_cost;
 
 pub use measurements_cost::{JointCost, JointSensitivity};
