@@ -2,12 +2,12 @@
 
 use std::f64::consts::PI;
 
+use crate::Problem;
 use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::prefix_sums::banded_square_root::positive;
 use crate::prefix_sums::factorisation::{Factorisation, Factorised, separation_and_count};
 use crate::prefix_sums::toeplitz::{of_coefficients, sum_of_columns};
-use crate::Problem;
 use matmech_linalg::{QuasiNewton, SmoothFunction};
 
 /// A buffered linear Toeplitz strategy (BLT) with N buffers, optimised for its problem.
