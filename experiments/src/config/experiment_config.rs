@@ -9,8 +9,8 @@ use super::document::line_of;
 use super::figure_spec::FigureSpec;
 use crate::entry::Entry;
 use crate::error::{Document, Error};
-use crate::hash::{canonical, hex, sha256_of_fields};
-use crate::profile::{Part, Profile};
+use crate::files::{canonical, hex, sha256_of_fields};
+use crate::layout::{Part, Profile};
 use matmech::hash::sha256_of_file;
 
 /// The changes of a profile: keys of the grid, and the expected cost.
