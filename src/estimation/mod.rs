@@ -8,13 +8,11 @@ pub mod graphical_model;
 mod grem;
 pub mod impossible;
 mod independence;
-mod marginal_estimates;
 pub mod soft_ipf;
 
 pub use fitted_model::FittedModel;
-pub use grem::{ResidualEstimate, ResidualEstimates};
+pub use grem::{MarginalEstimates, ResidualEstimate, ResidualEstimates};
 pub use independence::IndependentMarginals;
-pub use marginal_estimates::MarginalEstimates;
 
 #[cfg(test)]
 mod tests;

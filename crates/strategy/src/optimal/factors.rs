@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use ndarray::Array2;
 
+use super::bounds::{Optimal, OptimalOptions};
 use super::dual::Dual;
 use super::identical_cells::CellClasses;
-use super::options::{Optimal, OptimalOptions};
 use super::proof::{Proof, ProofWeights};
 use super::weighting::{Weighting, orbit_means};
 use crate::error::Result;

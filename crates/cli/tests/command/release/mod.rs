@@ -5,7 +5,6 @@ mod inputs;
 mod ledger_under_stress;
 mod mistakes;
 mod neighbours;
-mod nested;
 mod outputs;
 mod recovery;
 mod running;
