@@ -1,7 +1,11 @@
-//! Names of the columns of result tables.
+//! Names of the columns of result tables, and filters of rows.
 //!
 //! A table has the columns `experiment` and `cell`, then the key columns
 //! ([`crate::experiment::Kind::KEYS`]), then those of [`AFTER_KEYS`] in that order.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer};
 
 /// The id of the experiment.
 pub const EXPERIMENT: &str = "experiment";
@@ -57,4 +61,33 @@ pub const OF_DERIVED: [&str; 4] = [FROM, COLUMN, FORMULA, PARTNER];
 #[must_use]
 pub fn is_fixed(column: &str) -> bool {
     BEFORE_KEYS.contains(&column) || AFTER_KEYS.contains(&column)
+}
+
+/// Column → allowed values of the selected rows.
+pub type Filter = BTreeMap<String, Vec<String>>;
+
+/// The allowed values of a column in TOML.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a string or a list of strings")]
+enum Allowed {
+    One(String),
+    Several(Vec<String>),
+}
+
+/// Reads a filter, in which one value can be written without brackets.
+///
+/// # Errors
+/// A value that is neither a string nor a list of strings.
+pub fn filter<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Filter, D::Error> {
+    let values = |allowed| match allowed {
+        Allowed::One(value) => vec![value],
+        Allowed::Several(values) => values,
+    };
+    let columns = BTreeMap::<String, Allowed>::deserialize(deserializer)?;
+    Ok(columns.into_iter().map(|(column, allowed)| (column, values(allowed))).collect())
+}
+
+/// Returns the default of keys that name a column of values.
+pub(crate) fn value_column() -> String {
+    VALUE.to_owned()
 }

@@ -6,11 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use crate::atomic::write_atomically;
 use crate::columns;
 use crate::config::{Config, Profile};
 use crate::entry::{Entry, STANDARD_ERROR, Take, Value};
 use crate::error::{Error, FileRole, Result};
+use crate::files::write_atomically;
 use crate::layout::Results;
 use crate::table::Table;
 

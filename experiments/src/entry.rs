@@ -8,9 +8,8 @@ use std::fmt;
 
 use serde::Deserialize;
 
-use crate::columns::{self, CELL, METHOD, METRIC, VALUE};
+use crate::columns::{self, CELL, Filter, METHOD, METRIC, VALUE};
 use crate::error::{Error, Result};
-use crate::selection::{self, Filter};
 use crate::table::Table;
 
 /// Values of result tables: those of the rows that `where` selects, or their ratios.
@@ -26,10 +25,10 @@ pub struct Entry {
     /// The file of the rows, if not all files of the block (pages).
     pub from: Option<String>,
     /// Column → allowed values of the selected rows.
-    #[serde(default, rename = "where", deserialize_with = "selection::filter")]
+    #[serde(default, rename = "where", deserialize_with = "columns::filter")]
     pub filter: Filter,
     /// Column of the values (default `value`; `seconds` for ratios of times).
-    #[serde(default = "selection::value_column")]
+    #[serde(default = "columns::value_column")]
     pub column: String,
     /// Key column → its value in the partner. `*` selects the partner with the smallest number,
     /// `a|b` the smaller of the two.

@@ -1,12 +1,53 @@
-//! Paths below `--root`.
+//! Profiles, and the paths below `--root` of each.
 //!
 //! The tables, figures and reports of the profile `standard` are committed. Every other profile has
 //! the folder `results/<profile>/…`. Results on stand-ins are in the subfolder `stand-in`. All
 //! profiles share the stored cells, which are found by their inputs.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::profile::Profile;
+/// How much of an experiment is run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub enum Profile {
+    /// A part of every experiment, in minutes.
+    Quick,
+    /// Every table and figure; its results are committed.
+    #[default]
+    Standard,
+    /// Every table and figure with all trials.
+    Paper,
+}
+
+impl Profile {
+    /// All profiles, the smallest first.
+    pub const ALL: [Self; 3] = [Self::Quick, Self::Standard, Self::Paper];
+
+    /// Returns the name in configs and on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Quick => "quick",
+            Self::Standard => "standard",
+            Self::Paper => "paper",
+        }
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A part of the experiments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub enum Part {
+    /// The tables, figures and claims of the four papers.
+    Papers,
+    /// Experiments beyond the papers.
+    Beyond,
+}
 
 /// Returns `configs/`, the folder with one TOML file per table or figure.
 #[must_use]

@@ -17,7 +17,6 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
-pub mod atomic;
 pub mod cli;
 pub mod columns;
 pub mod compare;
@@ -30,11 +29,10 @@ pub mod entry;
 pub mod error;
 pub mod experiment;
 pub mod figures;
-pub mod hash;
+pub mod files;
 pub mod layout;
 pub mod pages;
 pub mod printed;
-pub mod profile;
 pub mod proved;
 pub mod registry;
 pub mod remembered;
@@ -42,11 +40,9 @@ pub mod s1;
 pub mod s2;
 pub mod s3;
 pub mod s4;
-pub mod selection;
 pub mod statistics;
 pub mod strategies;
 pub mod streams;
-pub mod suggest;
 pub mod table;
 pub mod verify;
 

@@ -1,4 +1,4 @@
-//! Checks of the strategies and workloads that configs name.
+//! Checks of the strategies, workloads and other names in configs.
 
 use matmech::strategy;
 use matmech::workload::Workload;
@@ -22,6 +22,17 @@ pub fn check_workload(key: &str, text: &str) -> Result<()> {
 /// Returns the error of the first workload that is refused.
 pub fn check_workloads(key: &str, texts: &[String]) -> Result<()> {
     texts.iter().enumerate().try_for_each(|(i, text)| check_workload(&format!("{key}[{i}]"), text))
+}
+
+/// Refuses names that are not known, under `key[0]`, `key[1]`, ….
+///
+/// # Errors
+/// Returns an error that lists the known names.
+pub fn check_names(key: &str, noun: &'static str, names: &[String], known: &[&str]) -> Result<()> {
+    match names.iter().position(|name| !known.contains(&name.as_str())) {
+        Some(i) => Err(Error::unknown_name(format!("{key}[{i}]"), noun, &names[i], known)),
+        None => Ok(()),
+    }
 }
 
 /// Refuses a method that is neither a strategy nor the SVD bound.

@@ -20,31 +20,24 @@
 //!   public, it shows those whose noisy count reaches a threshold. It costs ρ and δ′, computes both
 //!   from its integers, and is refused unless both were reserved.
 
-mod candidates;
 mod count_source;
 mod counts;
 mod distance;
-mod interval;
-mod level_counts;
 mod open_values;
-mod paid_access;
 mod private_table;
 mod question;
 mod release_noise;
 mod release_table;
 mod selection;
 
-pub use candidates::{Candidate, Candidates};
-pub use count_source::CountSource;
+pub use count_source::{CountSource, LevelCounts};
 pub use distance::DistanceQuestion;
-pub use level_counts::LevelCounts;
 pub use open_values::OpenValuesQuestion;
-pub use paid_access::PaidAccess;
 pub use private_table::PrivateTable;
-pub use question::Question;
+pub use question::{PaidAccess, Question};
 pub use release_noise::ReleaseNoise;
 pub use release_table::{IntegerQuestion, ReleaseTable};
-pub use selection::CandidateSelection;
+pub use selection::{Candidate, CandidateSelection, Candidates};
 
 #[cfg(test)]
 mod tests;

@@ -5,10 +5,9 @@ use std::fmt;
 use rand::Rng;
 
 use super::PaidAccess;
-use super::candidates::Candidates;
 use super::counts::{CountedRecords, Counts, DataVector, Zeros};
 use super::question::Question;
-use super::selection::{CandidateSelection, Selector};
+use super::selection::{CandidateSelection, Candidates, Selector};
 use crate::data::Records;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};

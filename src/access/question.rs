@@ -1,9 +1,11 @@
 //! Questions to private data, and their privacy costs.
 
+use super::selection::{CandidateSelection, Candidates};
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
+use crate::estimation::MarginalEstimates;
 use crate::planner::SubspaceStrategy;
-use crate::privacy::{PrivacyCost, Rho};
+use crate::privacy::{NoiseStream, PrivacyCost, Rho};
 use crate::residual::privacy_coefficient;
 
 /// A measurement of a marginal with Gaussian noise.
@@ -103,4 +105,50 @@ impl std::fmt::Display for Question<'_> {
             }
         }
     }
+}
+
+/// Paid access of a mechanism to private data.
+pub trait PaidAccess {
+    /// Returns the public sizes of the attributes.
+    fn sizes(&self) -> &[usize];
+
+    /// Returns the total budget.
+    fn total(&self) -> Rho;
+
+    /// Returns the remaining budget without the reserved part; `None` if it is zero.
+    fn remaining(&self) -> Option<Rho>;
+
+    /// Pays for several measurements together.
+    ///
+    /// The questions of `measure` are paid from ρ and cost at most ρ, up to the rounding of the sum
+    /// (a relative 1e-9). The unused part is lost.
+    ///
+    /// # Errors
+    /// [`Error::BudgetExhausted`](crate::Error::BudgetExhausted): ρ exceeds the remaining budget;
+    /// nothing was paid or asked. Errors of `measure`.
+    fn reserved(
+        &mut self,
+        what: &str,
+        rho: Rho,
+        measure: &mut dyn FnMut(&mut dyn PaidAccess) -> Result<()>,
+    ) -> Result<()>;
+
+    /// Returns the noisy answer to a question.
+    ///
+    /// # Errors
+    /// [`Error::BudgetExhausted`](crate::Error::BudgetExhausted): the question costs more than the
+    /// rest of the reservation, or than the remaining budget if there is no reservation; no count
+    /// was read. Attributes that the table lacks, or a marginal of 2³² cells or more.
+    fn measure(&mut self, question: &Question<'_>, stream: NoiseStream) -> Result<Vec<f64>>;
+
+    /// Returns the index of the candidate that the exponential mechanism selects.
+    ///
+    /// # Errors
+    /// As [`PaidAccess::measure`].
+    fn select(
+        &mut self,
+        selection: &CandidateSelection,
+        candidates: &Candidates,
+        estimates: &dyn MarginalEstimates,
+    ) -> Result<usize>;
 }

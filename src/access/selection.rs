@@ -2,9 +2,7 @@
 
 use std::collections::{BinaryHeap, HashMap};
 
-use super::candidates::{Candidate, Candidates};
 use super::counts::Counts;
-use super::interval::Interval;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::estimation::MarginalEstimates;
@@ -171,5 +169,88 @@ impl PartialOrd for Leader {
 impl Ord for Leader {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.bound.total_cmp(&other.bound).then_with(|| other.index.cmp(&self.index))
+    }
+}
+
+/// Bounds on ‖μ_γ − μ̂_γ‖₁.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Interval {
+    low: f64,
+    high: f64,
+}
+
+/// Relative margin on every bound, so that the rounding of long sums cannot violate it.
+const ROUNDING: f64 = 1e-9;
+
+impl Interval {
+    /// Returns the bounds of an exactly known error.
+    pub(super) fn exact(error: f64) -> Self {
+        Interval { low: error, high: error }
+    }
+
+    /// Returns the bounds before the marginal was read: 0 and ‖μ_γ‖₁ + ‖μ̂_γ‖₁.
+    pub(super) fn at_most(high: f64) -> Self {
+        Interval { low: 0.0, high: high * (1.0 + ROUNDING) }
+    }
+
+    /// Widens the bounds after the estimate changed by `norm` in L1.
+    ///
+    /// The error changes by at most `norm`.
+    pub(super) fn widen(&mut self, norm: f64) {
+        if norm > 0.0 {
+            let norm = norm * (1.0 + ROUNDING) + ROUNDING * self.high;
+            self.low = (self.low - norm).max(0.0);
+            self.high += norm;
+        }
+    }
+
+    pub(super) fn low(self) -> f64 {
+        self.low
+    }
+
+    pub(super) fn high(self) -> f64 {
+        self.high
+    }
+
+    pub(super) fn is_exact(self) -> bool {
+        self.low >= self.high
+    }
+}
+
+/// A marginal that may be selected.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Candidate {
+    /// The attributes γ.
+    pub attributes: AttributeSet,
+    /// The number n_γ of its cells.
+    pub cells: usize,
+    /// The weight w_γ of the marginal in the workload.
+    pub weight: f64,
+}
+
+/// The marginals that may be selected, in a fixed order.
+///
+/// They are public: they depend only on the schema and the workload.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidates {
+    list: Vec<Candidate>,
+    max_weight: f64,
+}
+
+impl Candidates {
+    /// Collects candidates in the given order.
+    pub fn new(list: Vec<Candidate>) -> Self {
+        let max_weight = list.iter().map(|c| c.weight).fold(0.0, f64::max);
+        Candidates { list, max_weight }
+    }
+
+    /// Returns the candidates.
+    pub fn list(&self) -> &[Candidate] {
+        &self.list
+    }
+
+    /// Returns the sensitivity of weighted scores, max_γ w_γ: one record changes no score by more.
+    pub fn max_weight(&self) -> f64 {
+        self.max_weight
     }
 }

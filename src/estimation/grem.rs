@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use super::marginal_estimates::MarginalEstimates;
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
 use crate::residual::{cells_summed_out, centre_box, spread_onto, summed, variance_coefficient};
@@ -257,5 +256,29 @@ impl MarginalEstimates for ResidualEstimates {
     /// Returns Σ_{τ⊆γ} ‖c_τ‖₁ over the measured residuals of γ.
     fn norm_bound(&self, gamma: AttributeSet) -> f64 {
         gamma.subsets().map(|tau| self.get(tau).map_or(0.0, |estimate| estimate.norm())).sum()
+    }
+}
+
+/// The current estimates of all marginals.
+///
+/// They are post-processing of measurements that were paid for, so nothing in them is private.
+pub trait MarginalEstimates {
+    /// Returns the estimated marginal μ̂_γ, row-major.
+    ///
+    /// # Errors
+    /// A set whose marginal the estimator does not have.
+    fn marginal(&self, gamma: AttributeSet) -> Result<Vec<f64>>;
+
+    /// Returns an upper bound on ‖μ̂_γ‖₁ that is cheaper than the marginal; infinite by default.
+    fn norm_bound(&self, _gamma: AttributeSet) -> f64 {
+        f64::INFINITY
+    }
+
+    /// Returns an upper bound on the change ‖μ̂_γ − μ̂'_γ‖₁ since the estimates μ̂' of the previous
+    /// round.
+    ///
+    /// Infinite by default: selection then reads every marginal again.
+    fn change_bound(&self, _gamma: AttributeSet) -> f64 {
+        f64::INFINITY
     }
 }

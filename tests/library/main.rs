@@ -7,7 +7,6 @@
     reason = "tests fail by panicking"
 )]
 
-mod anova_on_records;
 mod check_certificates;
 mod examples;
 mod extending;

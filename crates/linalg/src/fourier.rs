@@ -1,6 +1,8 @@
-//! Power spectra over boxes of cells, by fast Fourier transforms of any length.
+//! Fourier transforms over boxes of cells: power spectra by fast transforms of any length, and the
+//! Walsh–Hadamard transform.
 //!
-//! This is the only module that uses `rustfft`.
+//! Cells of a box are numbered row-major: the last axis varies fastest. This is the only module
+//! that uses `rustfft`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +12,6 @@ use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftPlanner};
 
 use crate::error::{Error, Result};
-use crate::row_major::{cell_index, coordinates};
 
 /// Discrete Fourier transforms over a row-major box.
 ///
@@ -166,11 +167,60 @@ impl BoxTransform {
     }
 }
 
+/// Replaces `x` by `H x`.
+///
+/// `H_kj = (−1)^(number of ones in k & j)`, so `H H = n I`. O(n log n) time.
+///
+/// # Errors
+/// The length is not a power of two.
+pub fn walsh_hadamard(x: &mut [f64]) -> Result<()> {
+    let n = x.len();
+    if !n.is_power_of_two() {
+        let remedy = "give every attribute a number of values that is a power of two";
+        return Err(Error::shape(
+            "Walsh–Hadamard transform",
+            "a power of two",
+            n.to_string(),
+            remedy,
+        ));
+    }
+    let mut half = 1;
+    while half < n {
+        for block in x.chunks_exact_mut(2 * half) {
+            let (low, high) = block.split_at_mut(half);
+            for (a, b) in low.iter_mut().zip(high) {
+                (*a, *b) = (*a + *b, *a - *b);
+            }
+        }
+        half *= 2;
+    }
+    Ok(())
+}
+
+/// Returns the coordinates of cell `cell` in a row-major box of the given shape.
+pub fn coordinates(shape: &[usize], cell: usize) -> Vec<usize> {
+    let mut rest = cell;
+    let mut out = vec![0; shape.len()];
+    for (o, &size) in out.iter_mut().zip(shape).rev() {
+        *o = rest % size;
+        rest /= size;
+    }
+    out
+}
+
+/// Returns the cell at the given coordinates of a row-major box.
+///
+/// Inverse of [`coordinates`].
+pub fn cell_index(shape: &[usize], coordinates: &[usize]) -> usize {
+    shape.iter().zip(coordinates).fold(0, |index, (&size, &c)| index * size + c)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use approx::assert_abs_diff_eq;
     use ndarray::Array2;
+
+    use super::*;
 
     /// Returns `Σ_q |Σ_x q_x e^{−2πi j·x/n}|²`, term by term.
     fn power_by_definition(shape: &[usize], rows: &[Vec<f64>]) -> Vec<f64> {
@@ -237,5 +287,30 @@ mod tests {
         for (value, expected) in values.iter().zip([4.0, 1.0, 1.0, 0.5, 0.5]) {
             assert_abs_diff_eq!(*value, expected, epsilon = 1e-14);
         }
+    }
+
+    #[test]
+    fn the_transform_equals_the_explicit_matrix() {
+        let x: Vec<f64> = (0..16).map(|i| ((i * i) as f64).sin()).collect();
+        let mut y = x.clone();
+        walsh_hadamard(&mut y).unwrap();
+        for (k, y) in y.iter().enumerate() {
+            let sum: f64 = x
+                .iter()
+                .enumerate()
+                .map(|(j, x)| if (k & j).count_ones() % 2 == 0 { *x } else { -x })
+                .sum();
+            assert!((y - sum).abs() < 1e-13);
+        }
+        assert!(walsh_hadamard(&mut [0.0; 6]).is_err());
+    }
+
+    #[test]
+    fn coordinates_and_index_are_inverse() {
+        let shape = [3, 4, 2];
+        for cell in 0..24 {
+            assert_eq!(cell_index(&shape, &coordinates(&shape, cell)), cell);
+        }
+        assert_eq!(coordinates(&shape, 5), vec![0, 2, 1]);
     }
 }

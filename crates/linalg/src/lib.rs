@@ -13,10 +13,8 @@
 //! | `quasi_newton` | L-BFGS with nonnegative variables | |
 //! | `spd_factor` | one factorisation for many right-hand sides, half a Gram matrix | `faer` |
 //! | `kronecker` | Kronecker products, explicit and applied factor by factor | |
-//! | `fourier` | transforms over boxes of cells | `rustfft` |
-//! | `walsh` | the Walsh–Hadamard transform | |
+//! | `fourier` | transforms over boxes of cells, Walsh–Hadamard, coordinates of cells | `rustfft` |
 //! | `low_rank` | roots of low-rank matrices by pivoted Cholesky | |
-//! | `row_major` | cells of a box and their coordinates | |
 //! | `simd` | loops compiled for the vector instructions of the processor | `pulp` |
 //!
 //! Every kernel runs on the calling thread, so results do not depend on the number of threads.
@@ -32,12 +30,10 @@ pub mod interior_point;
 mod kronecker;
 mod low_rank;
 mod quasi_newton;
-mod row_major;
 mod semidefinite;
 mod simd;
 mod spd_factor;
 mod triangular;
-mod walsh;
 
 pub use anderson::{Anderson, StepLimit};
 pub use dense::{
@@ -45,15 +41,13 @@ pub use dense::{
     full_rank_cholesky, matmul, product, row_space, spd_inverse, spd_inverse_with, spd_solve,
 };
 pub use error::{Error, Result};
-pub use fourier::BoxTransform;
+pub use fourier::{BoxTransform, cell_index, coordinates, walsh_hadamard};
 pub use kronecker::{kron, kron_all, kron_apply};
 pub use low_rank::low_rank_root;
 pub use quasi_newton::{Metric, QuasiNewton, SmoothFunction};
-pub use row_major::{cell_index, coordinates};
 pub use semidefinite::{
     Quotient, Semidefinite, gram_of, least_squares_inverse, nonzero_eigenvalues, trace_of_quotient,
 };
 pub use simd::{Loops, Wide};
 pub use spd_factor::{SpdFactor, lower_gram_of};
 pub use triangular::inverse_of_lower;
-pub use walsh::walsh_hadamard;

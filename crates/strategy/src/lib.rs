@@ -20,7 +20,6 @@ mod integer_factor;
 mod integer_strategy;
 mod joint_sensitivity;
 pub mod lsa;
-mod noise_cost;
 mod objective;
 mod optimal;
 pub mod participation;
@@ -28,11 +27,9 @@ mod prefix_sums;
 mod problem;
 mod query_errors;
 mod registry;
-mod selection;
 mod selector;
 mod strategy;
 pub mod stream;
-mod svd_bound;
 mod symmetry;
 #[cfg(test)]
 #[path = "../../core/src/test_support.rs"]
@@ -49,7 +46,7 @@ use matmech_privacy as privacy;
 
 pub use crate::call::Call;
 pub use assessment::Assessment;
-pub use certificate::{Certificate, Status};
+pub use certificate::{Certificate, Status, svd_bound};
 pub use datacube::DataCube;
 pub use eigen_design::{EigenDesign, EigenSeparation, PrincipalVectors};
 pub use factor::{GramSource, QueriesWithInverse, QuerySource, StrategyFactor};
@@ -75,11 +72,9 @@ pub use prefix_sums::{
 };
 pub use problem::Problem;
 pub use registry::{Request, by_name, listing, strategies};
-pub use selection::{Selection, evaluated};
-pub use selector::StrategySelector;
+pub use selector::{Selection, StrategySelector, evaluated};
 pub use strategy::{Strategy, per_attribute};
 pub(crate) use strategy::{answered, factor_ends};
-pub use svd_bound::svd_bound;
 pub use variable_agnostic::VariableAgnostic;
 pub use wavelet::Wavelet;
 pub use workload_itself::WorkloadItself;

@@ -1,10 +1,11 @@
-//! The trait of the selectors of strategies.
+//! The trait of the selectors of strategies, and what they select.
 
 use crate::call::Call;
+use crate::certificate::Certificate;
 use crate::error::{Error, Result};
-use crate::optimal::DualWeights;
+use crate::optimal::{DualWeights, Proof};
 use crate::problem::Problem;
-use crate::selection::Selection;
+use crate::strategy::Strategy;
 use crate::workload::Gram;
 
 /// Selects a strategy for a workload given by its Gram matrix.
@@ -75,4 +76,30 @@ pub trait StrategySelector: std::fmt::Debug + Send + Sync {
     fn configured(&self, call: &Call<'_>) -> Result<Box<dyn StrategySelector>> {
         Err(Error::bug("configuration of a strategy", "a strategy that takes options", call.text()))
     }
+}
+
+/// A strategy for a workload with its error and, if known, a certificate.
+#[derive(Debug, Clone)]
+pub struct Selection {
+    /// The strategy.
+    pub strategy: Strategy,
+    /// The expected squared error on the workload at unit privacy cost: the total
+    /// `‖A‖₂² tr(G (AᵀA)⁻¹)`, or that of another [`Objective`](crate::Objective) and
+    /// [`Participation`](crate::Participation).
+    pub error: f64,
+    /// Bounds on the optimum, for selectors that compute them.
+    pub certificate: Option<Certificate>,
+    /// The weights that prove the certificate's lower bound, and the error of an optimal strategy.
+    pub proof: Option<Proof>,
+    /// Values specific to this selector, by name.
+    pub details: Vec<(&'static str, f64)>,
+}
+
+/// Returns a selection without a certificate, with the error computed from the strategy.
+///
+/// # Errors
+/// As [`Strategy::error`].
+pub fn evaluated(strategy: Strategy, gram: &Gram) -> Result<Selection> {
+    let error = strategy.error(gram)?;
+    Ok(Selection { strategy, error, certificate: None, proof: None, details: Vec::new() })
 }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::output::say;
 use super::steps;
+use super::steps::say;
 use crate::config::Profile;
 use crate::engine::ExperimentPlan;
 use crate::error::Result;

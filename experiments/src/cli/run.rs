@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::output::{report_error, say};
 use super::steps;
+use super::steps::{report_error, say};
 use crate::config::{Config, Part, Profile};
 use crate::datasets::Catalogue;
 use crate::engine::{Display, Prepared, RunOptions, Summary, TableOutcome, prepare, run_all};

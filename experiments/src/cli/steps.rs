@@ -1,21 +1,20 @@
-//! Steps that several commands share.
+//! Steps that several commands share, and lines of output.
 
 use std::collections::BTreeSet;
+use std::io::{self, Write};
 use std::path::Path;
 
 use tracing::warn;
 
-use super::output::say;
 use crate::config::{self, Config, Part, Profile};
 use crate::datasets::Catalogue;
-use crate::derive;
 use crate::engine::{ExperimentPlan, lacks_data};
 use crate::error::{Error, FileRole, Result};
 use crate::experiment::Experiment;
 use crate::figures::Figure;
 use crate::layout::Results;
 use crate::registry::Kinds;
-use crate::{compare as comparison, figures as drawing, pages};
+use crate::{compare as comparison, derive, figures as drawing, pages};
 
 /// Loads every config below the root and checks its figures.
 pub(super) fn configs(root: &Path, kinds: &Kinds) -> Result<Vec<Config>> {
@@ -156,4 +155,15 @@ pub(super) fn figures(
         say(&format!("drawn {}", file.display()));
     }
     Ok(())
+}
+
+/// Prints the error of a command on standard error.
+pub fn report_error(error: &Error) {
+    // If standard error is closed, the error cannot be reported.
+    let _ = writeln!(io::stderr(), "error: {error}");
+}
+
+/// Prints a line of output. A closed pipe (`| head`) is not an error.
+pub(super) fn say(line: &str) {
+    let _ = writeln!(io::stdout(), "{line}");
 }

@@ -18,8 +18,6 @@ mod found;
 mod html;
 mod index;
 mod known;
-mod markdown;
-mod remaining;
 pub mod report;
 mod rounding;
 mod run;

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::columns;
+use crate::columns::{self, Filter};
 use crate::error::{Error, Result};
-use crate::selection::{self, Filter};
 
 /// One `[[compare]]` entry of a config.
 ///
@@ -25,10 +24,10 @@ pub struct CompareSpec {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct ComparedRows {
     /// Column of the known values → the values that select a row. Empty selects every row.
-    #[serde(default, deserialize_with = "selection::filter")]
+    #[serde(default, deserialize_with = "columns::filter")]
     pub filter: Filter,
     /// Column of our rows → the values that select a row. Empty selects every row.
-    #[serde(default, deserialize_with = "selection::filter")]
+    #[serde(default, deserialize_with = "columns::filter")]
     pub ours: Filter,
     /// Columns of both files whose values must be equal.
     pub join: Vec<String>,
@@ -38,7 +37,7 @@ pub struct ComparedRows {
     /// The metric of every row, for files without such a column.
     pub metric: Option<String>,
     /// Column of the printed value (default `value`).
-    #[serde(default = "selection::value_column")]
+    #[serde(default = "columns::value_column")]
     pub value_column: String,
     /// Factor from our unit to the printed unit (default 1), such as 0.001 for MB against GB.
     pub our_scale: Option<f64>,

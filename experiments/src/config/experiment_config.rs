@@ -4,14 +4,15 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use matmech::hash::sha256_of_file;
+
 use super::compare_spec::CompareSpec;
 use super::document::line_of;
 use super::figure_spec::FigureSpec;
 use crate::entry::Entry;
 use crate::error::{Document, Error};
-use crate::hash::{canonical, hex, sha256_of_fields};
-use crate::profile::{Part, Profile};
-use matmech::hash::sha256_of_file;
+use crate::files::{canonical, hex, sha256_of_fields};
+use crate::layout::{Part, Profile};
 
 /// The changes of a profile: keys of the grid, and the expected cost.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use crate::columns::{self, Filter};
 use crate::error::{Error, Result};
-use crate::selection::{self, Filter};
 
 /// How several result rows on one point of the figure are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -32,10 +32,10 @@ pub struct PublishedOverlay {
     /// File in `data/published`.
     pub file: String,
     /// Column of that file → the values that select a row. Empty selects every row.
-    #[serde(default, deserialize_with = "selection::filter")]
+    #[serde(default, deserialize_with = "columns::filter")]
     pub filter: Filter,
     /// Column of the printed value (default `value`).
-    #[serde(default = "selection::value_column")]
+    #[serde(default = "columns::value_column")]
     pub value_column: String,
     /// Factor from the published unit to the figure's unit (default 1), such as 1000 for GB in MB.
     #[serde(default = "default_scale")]
@@ -53,7 +53,7 @@ pub struct SecondAxis {
     /// Metric on the axis.
     pub y: String,
     /// Drawn column of that metric's rows (default `value`; `seconds` for times).
-    #[serde(default = "selection::value_column")]
+    #[serde(default = "columns::value_column")]
     pub y_column: String,
     /// Label of the axis, with the unit.
     pub y_label: String,
@@ -67,7 +67,7 @@ pub struct SecondAxis {
     #[serde(default)]
     pub series_order: Vec<String>,
     /// Column → allowed values; other result rows are omitted.
-    #[serde(default, rename = "where", deserialize_with = "selection::filter")]
+    #[serde(default, rename = "where", deserialize_with = "columns::filter")]
     pub filter: Filter,
 }
 
@@ -91,14 +91,14 @@ pub struct FigureSpec {
     #[serde(default)]
     pub x_metric: Option<String>,
     /// Drawn column of that metric's rows (default `value`; `seconds` for times).
-    #[serde(default = "selection::value_column")]
+    #[serde(default = "columns::value_column")]
     pub x_column: String,
     /// Label of the x axis, with the unit.
     pub x_label: String,
     /// Metric on the y axis.
     pub y: String,
     /// Drawn column of that metric's rows (default `value`; `seconds` for times).
-    #[serde(default = "selection::value_column")]
+    #[serde(default = "columns::value_column")]
     pub y_column: String,
     /// Metric of the same cells with the standard error of the drawn values, shown as whiskers of
     /// that length up and down.
@@ -153,7 +153,7 @@ pub struct FigureSpec {
     #[serde(default)]
     pub panel_columns: Option<usize>,
     /// Column → allowed values; other result rows are omitted.
-    #[serde(default, rename = "where", deserialize_with = "selection::filter")]
+    #[serde(default, rename = "where", deserialize_with = "columns::filter")]
     pub filter: Filter,
     /// Order of the categories (kinds with categories); categories not named here follow in the
     /// order of the table.

@@ -4,10 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{Config, FigureSpec, document};
-use crate::error::{Document, Error, Result};
-use crate::hash::sha256_hex;
+use crate::error::{Document, Error, Result, near};
+use crate::files::sha256_hex;
 use crate::layout;
-use crate::suggest::near;
 
 /// Reads one config.
 ///

@@ -6,7 +6,7 @@ mod experiment_config;
 mod figure_spec;
 mod load;
 
-pub use crate::profile::{Part, Profile};
+pub use crate::layout::{Part, Profile};
 pub use compare_spec::{CompareSpec, ComparedRows, OurColumn, Rule, Tolerance};
 pub use document::{line_of, read, typed};
 pub use experiment_config::{Config, Overlay, Profiles};

@@ -35,7 +35,7 @@ use matmech::{Error, Result};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
-use crate::hash::first_bytes;
+use crate::files::first_bytes;
 
 /// The revision of the definition, raised with every change of it.
 ///

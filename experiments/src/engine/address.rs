@@ -7,7 +7,7 @@ use rand_chacha::rand_core::SeedableRng;
 use serde_json::Value;
 
 use crate::experiment::Cell;
-use crate::hash::{canonical, hex, sha256_of_fields};
+use crate::files::{canonical, hex, sha256_of_fields};
 
 /// Returns `<experiment>/<column>=<value>/…/method=<method>`.
 #[must_use]

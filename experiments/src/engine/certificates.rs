@@ -3,18 +3,17 @@
 //! Its array `manifest` is a JSON text: cell → name → array. Equal arrays are written once.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 use matmech::matrix_file::{NpzArray, npz_arrays, npz_bytes};
 use serde::{Deserialize, Serialize};
 
 use super::experiment_plan::ExperimentPlan;
 use super::store::CellRecord;
-use crate::atomic::write_atomically;
 use crate::error::{Error, FileRole, Result};
 use crate::experiment::CellCertificate;
+use crate::files::write_atomically;
 
 /// The name of the array with the manifest.
 const MANIFEST: &str = "manifest";

@@ -9,7 +9,6 @@
 //! [`ExperimentPlan::new`] and [`prepare`] refuse invalid input before any cell is computed.
 
 mod address;
-mod cell_costs;
 mod certificates;
 mod experiment_plan;
 mod machine;
@@ -23,7 +22,6 @@ mod results;
 mod runner;
 mod select;
 mod store;
-mod validate;
 
 pub use address::{cell_address, cell_rng, inputs_hash};
 pub use certificates::read as read_certificates;

@@ -11,7 +11,7 @@ use std::path::Path;
 use super::select::Shard;
 use crate::error::{Error, FileRole, Result};
 use crate::layout;
-use crate::profile::Profile;
+use crate::layout::Profile;
 
 /// The lock of a shard, held until it is dropped.
 #[derive(Debug)]

@@ -13,10 +13,9 @@ use super::provenance::{CARGO_LOCK, Provenance, RUSTC};
 use super::provenance_record::ProvenanceRecord;
 use super::results::table;
 use super::store::CellRecord;
-use crate::atomic::write_atomically;
 use crate::derive;
 use crate::error::{Error, FileRole, Result};
-use crate::hash::sha256_hex;
+use crate::files::{sha256_hex, write_atomically};
 
 /// The outcome for the result table.
 #[derive(Clone, Debug, PartialEq, Eq)]

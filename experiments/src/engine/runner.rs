@@ -3,6 +3,7 @@
 
 use std::any::Any;
 use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::time::Instant;
@@ -17,8 +18,9 @@ use super::prepare::{Prepared, RunOptions};
 use super::progress::Display;
 use super::publish::{self, TableOutcome, now};
 use super::store::CellRecord;
-use super::validate;
+use crate::columns::{GAP, LOWER_BOUND, SECONDS, VALUE};
 use crate::error::{CellFailure, Error, Result};
+use crate::experiment::Row;
 use crate::remembered::locked;
 
 /// The outcome of a run.
@@ -218,7 +220,7 @@ impl<'a> Run<'a> {
             Error::bug("the computation", "a result or an error", found)
         })??;
         let seconds = clock.elapsed().as_secs_f64();
-        validate::rows(&rows)?;
+        check_rows(&rows)?;
         let record = CellRecord {
             address: cell.address.clone(),
             inputs: cell.inputs.clone(),
@@ -270,4 +272,49 @@ fn panic_message(payload: &(dyn Any + Send)) -> String {
         .cloned()
         .or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned()))
         .unwrap_or_else(|| "without a message".to_owned())
+}
+
+/// Checks the rows of a cell.
+///
+/// # Errors
+/// No row, an empty or duplicate metric, a row without value and text, or a number that is not
+/// finite.
+fn check_rows(rows: &[Row]) -> Result<()> {
+    let refuse =
+        |what: String, expected: &str, found: String| Err(Error::bug(what, expected, found));
+    if rows.is_empty() {
+        return refuse("a cell of this kind".to_owned(), "at least one row", "none".to_owned());
+    }
+    let mut metrics = HashSet::new();
+    for row in rows {
+        let metric = &row.metric;
+        if metric.is_empty() || !metrics.insert(metric) {
+            let found = format!("metric \"{metric}\", empty or duplicate");
+            return refuse("a cell of this kind".to_owned(), "one row per metric", found);
+        }
+        if row.value.is_none() && row.text.is_none() {
+            return refuse(format!("metric {metric}"), "a value or a text", "neither".to_owned());
+        }
+        let numbers = [
+            (VALUE, row.value),
+            (LOWER_BOUND, row.lower_bound),
+            (GAP, row.gap),
+            (SECONDS, row.seconds),
+        ];
+        for (name, number) in numbers {
+            if let Some(number) = number
+                && !number.is_finite()
+            {
+                return Err(Error::Computation {
+                    what: format!("metric {metric}"),
+                    expected: format!("a finite {name}"),
+                    found: number.to_string(),
+                    remedy:
+                        "omit undefined values; otherwise look for an overflow or a singular matrix"
+                            .to_owned(),
+                });
+            }
+        }
+    }
+    Ok(())
 }

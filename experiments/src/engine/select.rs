@@ -4,8 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::experiment_plan::ExperimentPlan;
-use crate::error::{Error, Result};
-use crate::suggest::near;
+use crate::error::{Error, Result, near};
 
 /// A shard of every experiment: the cells whose position in the grid, from 1, is `index` modulo
 /// `count`.

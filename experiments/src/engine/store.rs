@@ -5,18 +5,16 @@
 //! computed again.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
 use super::experiment_plan::PlannedCell;
 use super::machine::Code;
-use crate::atomic::{check_writable, write_atomically};
 use crate::error::{Error, FileRole, Result};
 use crate::experiment::Row;
-use crate::hash::sha256_hex;
+use crate::files::{check_writable, sha256_hex, write_atomically};
 use crate::layout;
 
 /// A finished cell.

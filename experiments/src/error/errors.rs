@@ -1,13 +1,11 @@
 //! The errors of the reproduction.
 
-use super::file::FileRole;
-use super::location::Document;
-use super::location::Location;
-use super::problem::ConfigProblem;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-use super::parts::Parts;
+use super::file::FileRole;
+use super::location::{Document, Location};
+use super::problem::{ConfigProblem, Parts};
 
 /// The result of every fallible function of this crate.
 pub type Result<T> = std::result::Result<T, Error>;

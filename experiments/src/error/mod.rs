@@ -3,10 +3,9 @@
 mod errors;
 mod file;
 mod location;
-mod parts;
 mod problem;
 
 pub use errors::{CellFailure, EXIT_CODES, Error, Result};
 pub use file::FileRole;
 pub use location::{Document, Location};
-pub use problem::ConfigProblem;
+pub use problem::{ConfigProblem, near};

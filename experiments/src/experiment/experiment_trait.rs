@@ -2,9 +2,8 @@
 
 use rand_chacha::ChaCha20Rng;
 
-use super::cell::Cell;
+use super::cell::{Cell, Row};
 use super::certificate::CellCertificate;
-use super::row::Row;
 use crate::config::Config;
 use crate::error::{Error, Result};
 

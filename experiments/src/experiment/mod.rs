@@ -8,10 +8,8 @@ mod certificate;
 mod experiment_trait;
 mod kind;
 mod knots;
-mod row;
 
-pub use cell::Cell;
+pub use cell::{Cell, Row};
 pub use certificate::{CellCertificate, unfit};
 pub use experiment_trait::{Experiment, kind_of};
 pub use kind::{CellOf, Kind};
-pub use row::Row;

@@ -5,10 +5,10 @@
 use super::bars::bar_color;
 use super::canvas::Canvas;
 use super::chart::Panel;
-use super::form::{Form, XAxis};
 use super::frame::{Area, Frame};
 use super::kind::{FigureKind, Sample};
 use super::marks::{dot, inside, published_ring, whisker};
+use super::theme::{Form, XAxis};
 use crate::config::FigureSpec;
 use crate::error::{Error, Result};
 

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use super::kind::{Figure, FigureKind};
 use super::{chart, output};
-use crate::atomic::write_atomically;
 use crate::config::{Config, FigureSpec, Profile};
 use crate::derive;
 use crate::error::{Error, FileRole, Result};
+use crate::files::write_atomically;
 use crate::layout::Results;
 use crate::table::Table;
 

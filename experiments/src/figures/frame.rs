@@ -3,9 +3,8 @@
 use super::axis::Axis;
 use super::chart::Chart;
 use super::font::{text_width, wrap};
-use super::form::{Form, XAxis};
 use super::legend::{Entry, legend};
-use super::theme::{GAP, LEADING, MARGIN, SIZE, em};
+use super::theme::{Form, GAP, LEADING, MARGIN, SIZE, XAxis, em};
 use crate::config::FigureSpec;
 
 /// Right margin, with space for half a tick label.

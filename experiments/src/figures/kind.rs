@@ -2,8 +2,8 @@
 
 use super::canvas::{Canvas, Point};
 use super::chart::Panel;
-use super::form::Form;
 use super::frame::{Area, Frame};
+use super::theme::Form;
 use crate::config::{Config, FigureSpec};
 use crate::error::{Error, Result};
 

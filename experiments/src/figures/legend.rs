@@ -2,8 +2,7 @@
 
 use super::chart::{Chart, whiskers};
 use super::font::text_width;
-use super::form::Form;
-use super::theme::{GAP, MARGIN, em};
+use super::theme::{Form, GAP, MARGIN, em};
 use crate::config::FigureSpec;
 
 /// The subject of a legend entry.

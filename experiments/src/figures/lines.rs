@@ -2,12 +2,12 @@
 
 use super::canvas::{Canvas, Point};
 use super::chart::{Mark, Panel};
-use super::form::{Form, XAxis};
 use super::frame::{Area, Frame};
 use super::kind::{FigureKind, Sample};
 use super::marks::{
     LINE, dot, hidden_below, inside, outline, published_ring, series_style, whisker,
 };
+use super::theme::{Form, XAxis};
 use crate::config::FigureSpec;
 use crate::error::{Error, Result};
 

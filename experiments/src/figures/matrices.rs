@@ -5,10 +5,9 @@ use plotters::style::RGBColor;
 use super::canvas::{Align, Canvas};
 use super::chart::Panel;
 use super::font::text_width;
-use super::form::{Form, XAxis};
 use super::frame::{Area, Frame};
 use super::kind::{FigureKind, Sample};
-use super::theme::{PAPER, em, lettering};
+use super::theme::{Form, PAPER, XAxis, em, lettering};
 use crate::config::FigureSpec;
 use crate::error::{Error, Result};
 

@@ -1,4 +1,4 @@
-//! The common style of figures: size, colours, text, spaces.
+//! The style of figures: size, colours, text and spaces of all, and the form of a kind.
 
 use plotters::style::RGBColor;
 
@@ -41,4 +41,27 @@ pub const LEADING: f64 = 1.3;
 #[must_use]
 pub fn lettering(em: f64, bold: bool, align: Align) -> Lettering {
     Lettering { em, bold, color: INK, align, upwards: false }
+}
+
+/// The type of the x axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum XAxis {
+    /// As numbers.
+    Numbers,
+    /// As categories, in the order of the table.
+    Categories,
+}
+
+/// The axes and legend of a kind of figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Form {
+    /// The type of the x axis.
+    pub x: XAxis,
+    /// Whether marks start at the x axis, so that the y axis must leave each a visible height.
+    pub marks_start_at_axis: bool,
+    /// Whether series are the rows of a matrix: labelled on the y axis, from the top, and without a
+    /// legend.
+    pub rows_on_y_axis: bool,
+    /// Width of a sample in the legend.
+    pub sample_width: f64,
 }

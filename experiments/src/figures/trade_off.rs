@@ -3,11 +3,10 @@
 
 use super::canvas::{Canvas, Point};
 use super::chart::{Mark, Panel};
-use super::form::{Form, XAxis};
 use super::frame::{Area, Frame};
 use super::kind::{FigureKind, Sample};
 use super::marks::{hidden_below, inside, outline, shade, shaded_dot, whisker};
-use super::theme::GREY;
+use super::theme::{Form, GREY, XAxis};
 use crate::config::FigureSpec;
 use crate::error::{Error, Result};
 

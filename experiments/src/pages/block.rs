@@ -5,9 +5,9 @@ use std::path::Path;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
+use crate::columns::{self, Filter};
 use crate::entry::{Entry, Format, Value};
 use crate::error::{Error, FileRole, Result};
-use crate::selection::{self, Filter};
 use crate::table::Table;
 
 /// The head of a block.
@@ -18,7 +18,7 @@ pub(super) struct Block {
     from: Vec<String>,
     /// Column → values: rows of other values are ignored. Rows are sorted by their key columns, in
     /// the order of these values, or of first occurrence.
-    #[serde(default, rename = "where", deserialize_with = "selection::filter")]
+    #[serde(default, rename = "where", deserialize_with = "columns::filter")]
     filter: Filter,
     /// Key columns with their headings.
     rows: Vec<(String, String)>,

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::block::Block;
-use crate::atomic::write_atomically;
 use crate::error::{Error, FileRole, Result};
+use crate::files::write_atomically;
 use crate::layout::shown;
 
 const BEGIN: &str = "<!-- results\n";

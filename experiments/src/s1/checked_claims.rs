@@ -7,8 +7,8 @@ use ndarray::Array2;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
+use super::checked_examples::refuted;
 use super::checked_examples::{self, random};
-use super::checks::refuted;
 use super::laplace;
 use crate::error::Result;
 use crate::experiment::{CellOf, Kind, Row};

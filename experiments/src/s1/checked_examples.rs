@@ -6,7 +6,6 @@ use ndarray::{Array1, Array2, Axis, array, concatenate};
 use rand::RngExt;
 use rand_chacha::ChaCha20Rng;
 
-use super::checks::refuted;
 use crate::error::{Error, Result};
 use crate::experiment::Row;
 
@@ -281,6 +280,21 @@ pub(super) fn agnostic_gain() -> Result<Vec<Row>> {
     }
     rows.insert(0, Row::text("error_ratio", if converges { "1 - b/a" } else { "another limit" }));
     Ok(rows)
+}
+
+/// Returns the error for a claim of which neither the printed nor the corrected form holds.
+pub(super) fn refuted(
+    what: impl Into<String>,
+    expected: impl Into<String>,
+    found: impl ToString,
+) -> Error {
+    Error::Computation {
+        what: what.into(),
+        expected: expected.into(),
+        found: found.to_string(),
+        remedy: "check the derivation: neither the printed nor the corrected claim holds"
+            .to_owned(),
+    }
 }
 
 #[cfg(test)]

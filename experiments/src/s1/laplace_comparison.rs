@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::laplace;
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
+use crate::strategies::check_names;
 
 /// Domain sizes n × strategies for all ranges.
 ///
@@ -62,7 +63,7 @@ impl Kind for LaplaceComparison {
         }
         let selectors = strategy::strategies();
         let known: Vec<&str> = selectors.iter().map(|s| s.name()).collect();
-        super::checks::check_names("methods", "strategy", &grid.methods, &known)?;
+        check_names("methods", "strategy", &grid.methods, &known)?;
         let cells = grid.methods.iter().flat_map(|method| {
             grid.cells.iter().map(move |&n| CellOf::new([&n], method, Params { cells: n }))
         });

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::experiment::{CellCertificate, CellOf, Kind, Row};
 use crate::proved::GramBounds;
+use crate::strategies::check_names;
 
 /// Level caps k × methods on one workload.
 ///
@@ -50,7 +51,7 @@ impl Kind for LevelCap {
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
         crate::strategies::check_workload("workload", &grid.workload)?;
         let known: Vec<&str> = Reading::ALL.iter().map(|r| r.name()).chain(["optimal"]).collect();
-        super::checks::check_names("methods", "method", &grid.methods, &known)?;
+        check_names("methods", "method", &grid.methods, &known)?;
         if let Some(i) = grid.levels.iter().position(|&k| k == 0) {
             return Err(Error::config(
                 format!("levels[{i}]"),

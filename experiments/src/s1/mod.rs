@@ -2,7 +2,6 @@
 
 mod checked_claims;
 mod checked_examples;
-mod checks;
 mod covered_ranges;
 mod laplace;
 mod laplace_comparison;

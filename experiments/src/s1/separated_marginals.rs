@@ -17,7 +17,7 @@ use super::strategy_errors::{certificate, proved};
 use crate::error::{Error, Result};
 use crate::experiment::{CellCertificate, CellOf, Kind, Row};
 use crate::proved::GramBounds;
-use crate::strategies::{SVD_BOUND, check_workload};
+use crate::strategies::{SVD_BOUND, check_names, check_workload};
 
 /// `lsa-separated` that measures the separating query, the total, once more (w₀ = 1).
 const SEPARATED_WITH_TOTAL: &str = "lsa-separated-total";
@@ -74,7 +74,7 @@ impl Kind for SeparatedMarginals {
             SEPARATED_RECURSIVE,
             WAVELET_PER_MARGINAL,
         ]);
-        super::checks::check_names("methods", "method", &grid.methods, &known)?;
+        check_names("methods", "method", &grid.methods, &known)?;
         let mut cells = Vec::new();
         for (i, text) in grid.workloads.iter().enumerate() {
             let key = format!("workloads[{i}]");

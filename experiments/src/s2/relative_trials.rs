@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::datasets::{Catalogue, DataUse};
 use crate::error::{Error, Result};
-use crate::hash::first_bytes;
+use crate::files::first_bytes;
 use crate::remembered::Remembered;
 use crate::statistics::Sample;
 

@@ -3,7 +3,6 @@
 mod dataset_plans;
 mod geography;
 mod level_errors;
-mod numpy;
 mod plan_claims;
 mod plan_errors;
 mod plan_rows;
@@ -11,7 +10,6 @@ mod plan_scale;
 mod planners;
 pub mod published;
 mod reference_measures;
-mod residual_bases;
 mod top_down;
 mod workloads;
 

@@ -1,15 +1,18 @@
 //! The workloads of S3's tables, by their names in the published files.
 
-use super::numpy::RandomState;
-use crate::error::{Error, Result};
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use matmech::domain::{Attribute, AttributeKind};
 use matmech::schema::Schema;
 use matmech::workload::{
     Family, GroupFamily, GroupedWorkload, JointQueries, QueryGroup, attribute_sets, groups_of,
 };
+use ndarray::Array2;
+use rand_mt::Mt;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
-use std::sync::Arc;
+
+use crate::error::{Error, Result};
 
 /// Names of the workloads over `[n]^d`.
 pub(super) const UNIFORM: [&str; 8] =
@@ -173,6 +176,38 @@ pub(super) fn over_dataset(
     Ok(GroupedWorkload::new(schema, groups)?)
 }
 
+/// A stream of random numbers.
+pub(super) struct RandomState(Mt);
+
+impl RandomState {
+    /// Starts the stream of a seed.
+    pub fn new(seed: u32) -> Self {
+        RandomState(Mt::new(seed))
+    }
+
+    /// Draws a double in [0, 1) from two 32-bit numbers (`genrand_res53`).
+    fn next_double(&mut self) -> f64 {
+        let (high, low) = (f64::from(self.0.next_u32() >> 5), f64::from(self.0.next_u32() >> 6));
+        (high * 67_108_864.0 + low) / 9_007_199_254_740_992.0
+    }
+
+    /// Returns `rand(rows, columns) < probability`, with entries 0 and 1.
+    pub fn indicators(&mut self, rows: usize, columns: usize, probability: f64) -> Array2<f64> {
+        Array2::from_shape_simple_fn((rows, columns), || {
+            f64::from(u8::from(self.next_double() < probability))
+        })
+    }
+
+    /// Returns `randint(1, 6, count)`: 3-bit numbers plus 1; numbers above 4 are rejected.
+    pub fn one_to_five(&mut self, count: usize) -> Vec<f64> {
+        std::iter::repeat_with(|| self.0.next_u32() & 7)
+            .filter(|&draw| draw < 5)
+            .take(count)
+            .map(|draw| f64::from(draw + 1))
+            .collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -188,5 +223,23 @@ mod tests {
         let count = |name| over_dataset(&adult, name, 5000).unwrap().count().to_string();
         assert_eq!((count("affine"), count("abs_diff")), ("99830".to_owned(), "99200".to_owned()));
         assert!(over_dataset(&adult, "4-way", 5000).is_err());
+    }
+
+    /// Compared with the reference generator of Matsumoto and Nishimura (2002), whose first doubles
+    /// with seed 5489 are 0.814723686393179 and 0.905791937075619.
+    #[test]
+    fn doubles_are_those_of_the_reference_generator() {
+        let mut state = RandomState::new(5489);
+        assert!((state.next_double() - 0.814_723_686_393_179).abs() < 1e-15);
+        assert!((state.next_double() - 0.905_791_937_075_619).abs() < 1e-15);
+        let ones = RandomState::new(5489).indicators(1, 2, 0.85);
+        assert_eq!(ones, ndarray::array![[1.0, 0.0]]);
+    }
+
+    /// Compared with `numpy.random.RandomState(42).randint(1, 6, 10)`.
+    #[test]
+    fn integers_are_those_of_numpy() {
+        let expected = [4.0, 5.0, 3.0, 5.0, 5.0, 2.0, 3.0, 3.0, 3.0, 5.0];
+        assert_eq!(RandomState::new(42).one_to_five(10), expected);
     }
 }

@@ -8,15 +8,13 @@ use super::check::{Check, Verified, in_short, start};
 use super::{numbers, proofs, record, relations, rows};
 use crate::config::{Config, Profile};
 use crate::datasets::Catalogue;
-use crate::derive;
-use crate::difference;
 use crate::engine::{Code, ExperimentPlan, ProvenanceRecord, lacks_data};
 use crate::error::Result;
 use crate::experiment::Experiment;
-use crate::hash::sha256_hex;
+use crate::files::sha256_hex;
 use crate::layout::{Results, shown};
-use crate::pages as generated;
 use crate::table::Table;
+use crate::{derive, difference, pages as generated};
 
 /// Checks the result table of every config and the folder of results; with `proofs` also their
 /// certificates.

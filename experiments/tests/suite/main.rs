@@ -7,7 +7,6 @@
     reason = "a test stops at the first error"
 )]
 
-mod archive;
 mod compare;
 mod engine;
 mod extending;

@@ -10,7 +10,6 @@ use arrow_array::types::{
 use arrow_array::{Array, BinaryArray, LargeBinaryArray, downcast_dictionary_array};
 use arrow_schema::{DataType, TimeUnit};
 
-use super::each_value::EachValue;
 use crate::decimal::Decimal;
 use crate::schema::{ColumnType, Value};
 
@@ -240,6 +239,20 @@ fn widened_half(number: half::f16) -> f64 {
     let decimal = (0..5).map(|digits| format!("{exact:.digits$e}"));
     let rounded = decimal.filter_map(|text| text.parse::<f64>().ok());
     rounded.into_iter().find(|&decimal| half::f16::from_f64(decimal) == number).unwrap_or(exact)
+}
+
+/// What is done with every value of a column: a function, or a type whose method is compiled into
+/// the loop of every type of column.
+pub(in crate::data) trait EachValue {
+    /// Takes the value of the next record.
+    fn take(&mut self, value: Value<'_>);
+}
+
+impl<F: FnMut(Value<'_>)> EachValue for F {
+    #[inline(always)]
+    fn take(&mut self, value: Value<'_>) {
+        self(value);
+    }
 }
 
 #[cfg(test)]

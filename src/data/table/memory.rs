@@ -7,8 +7,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::Schema;
 
 use super::arrow_values::column_type;
-use super::owned_value::OwnedValue;
-use super::typed::{Batch, ColumnHeader, ReadError, TypedTable, Values};
+use super::typed::{Batch, ColumnHeader, OwnedValue, ReadError, TypedTable, Values};
 use crate::error::{Error, Result};
 use crate::schema::ColumnType;
 

@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+use super::evidence::Widths;
 use super::model::SoftModel;
 use super::update::{Evidence, Update, raise_to_minimum};
-use super::widths::Widths;
 use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::estimation::graphical_model::{CalibratedTree, Messages, Projection};

@@ -18,9 +18,10 @@
 use std::collections::{HashMap, HashSet};
 
 use super::SoftIpf;
-use super::evidence::{Histogram, LogLikelihoods, WIDTHS, WidthPrior, log_likelihoods};
+use super::evidence::{
+    Histogram, LogLikelihoods, WIDTHS, Width, WidthPrior, Widths, log_likelihoods,
+};
 use super::update::{Evidence, Update, raise_to_minimum};
-use super::widths::{Width, Widths};
 use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::estimation::graphical_model::{JunctionTree, cells_of_mb};

@@ -23,14 +23,13 @@ mod model;
 mod record_fit;
 mod records;
 mod update;
-mod widths;
 
 pub use estimates::SoftIpf;
-pub use evidence::{BINS, Histogram, LogLikelihoods, WIDTHS, WidthPrior, width};
+pub use evidence::{BINS, Histogram, LogLikelihoods, WIDTHS, Width, WidthPrior, Widths, width};
 pub use learned::{LearnedFit, SetEvidence};
 pub use model::SoftModel;
+pub use records::FittedModel;
 pub use update::{Evidence, Update};
-pub use widths::{Width, Widths};
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! A junction tree of bounded size, fitted by sweeps of soft iterative proportional fitting.
 
+use super::evidence::Widths;
 use super::update::{Evidence, Update, raise_to_minimum};
-use super::widths::Widths;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::estimation::ResidualEstimates;

@@ -28,8 +28,8 @@
 //! the true marginal), and a flag ends the loop after the last round. *Reference*: S4, Sec. 5,
 //! App. F.
 
+mod mechanism;
 mod rounds;
-mod unmeasured_residuals;
 
-pub use rounds::{AimGrem, AimGremOutcome, Round, run};
-pub use unmeasured_residuals::UnmeasuredResiduals;
+pub use mechanism::{AimGrem, UnmeasuredResiduals};
+pub use rounds::{AimGremOutcome, Round, run};

@@ -9,7 +9,6 @@
 
 mod certify;
 mod certify_problems;
-mod completions;
 mod draft_open_values;
 mod draft_schema;
 mod guide;

@@ -1,6 +1,6 @@
 //! In-place centring: Recon ∘ Decomp along all axes.
 
-use super::array_check::check;
+use super::array_shape::check;
 use super::axis::total;
 use super::slices::{Mean, Sum, change1, change2};
 use crate::domain::AxisSet;

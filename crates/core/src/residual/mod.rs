@@ -28,11 +28,9 @@
 //!
 //! [`AxisSet`]: crate::domain::AxisSet
 
-mod array_check;
+mod array_shape;
 mod axis;
-mod axis_runs;
 mod centring;
-mod coefficients;
 mod decomposition;
 pub mod kronecker;
 mod measure;
@@ -43,14 +41,14 @@ mod slices;
 mod spread;
 mod three_axes;
 
+pub use array_shape::runs;
 pub use axis::AxisView;
-pub use axis_runs::runs;
 pub use centring::centre_box;
 pub use centring::centre_in_place;
-pub use coefficients::cells_summed_out;
-pub use coefficients::{privacy_coefficient, variance_coefficient};
-pub use decomposition::{averaged, summed};
-pub use decomposition::{decomp, decomp_into, marginalised};
+pub use decomposition::{
+    averaged, cells_summed_out, decomp, decomp_into, marginalised, privacy_coefficient, summed,
+    variance_coefficient,
+};
 pub use measure::{Measure, ReferenceMeasure};
 pub use projection::{centre_for, contracted, contraction, product, project_for, spread_for};
 pub use reconstruction::{recon, recon_into};

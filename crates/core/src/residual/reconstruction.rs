@@ -1,8 +1,7 @@
 //! Recon: from a residual to its part of a marginal (S4, Alg. 2).
 
-use super::array_check::check;
+use super::array_shape::{check, runs};
 use super::axis::{self, AxisView, total};
-use super::axis_runs::runs;
 use super::slices::{Mean, Sum, fill1, fill2, fill3};
 use super::three_axes::{self, ThreeAxes};
 use crate::domain::AxisSet;

@@ -1,7 +1,6 @@
 //! Adding a centred residual to a marginal that contains its attributes.
 
-use super::array_check::check;
-use super::axis_runs::runs;
+use super::array_shape::{check, runs};
 use crate::domain::AxisSet;
 use crate::error::Result;
 

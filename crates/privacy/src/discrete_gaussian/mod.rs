@@ -18,7 +18,6 @@
 //! otherwise. Both paths consume the same random bits and make the same decisions (a test compares
 //! them). For deviations of [`RationalDeviation::rounded_up`] up to 2²⁴ the parts fit.
 
-mod bernoulli;
 mod random_bits;
 mod sampler;
 

@@ -1,10 +1,9 @@
 //! The sampler.
 
-use super::random_bits::RandomBits;
+use super::random_bits::{RandomBits, exponential, exponential_of_big, exponential_of_one};
 use num_bigint::BigUint;
 use rand::Rng;
 
-use super::bernoulli::{exponential, exponential_of_big, exponential_of_one};
 use crate::rational_deviation::RationalDeviation;
 
 /// Larger values are an error: sums with answers stay within 128 bits.

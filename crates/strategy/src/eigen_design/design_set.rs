@@ -1,9 +1,11 @@
-//! Program 2 with a design set: its options and its constructors.
+//! Program 2 with a design set: its options, its constructors and its bound.
 
 use super::program2::Completion;
 use super::weighting::WeightingOptions;
 use crate::error::Result;
-use crate::{Call, StrategySelector};
+use crate::workload::Gram;
+use crate::{Call, StrategySelector, svd_bound};
+use matmech_linalg as linalg;
 
 /// The options of Program 2.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -63,4 +65,18 @@ impl EigenDesign {
             options,
         })
     }
+}
+
+/// Returns the bound of S2, Thm 3, on Eigen-Design's error over the SVD bound, `√(n λ₁/svdb)`.
+///
+/// The paper's exponent ¼ is for root mean square errors. O(n³) for the largest factor.
+///
+/// # Errors
+/// The eigensolver fails.
+pub fn ratio_bound(gram: &Gram) -> Result<f64> {
+    let mut largest = 1.0;
+    for factor in gram.factors() {
+        largest *= linalg::eigvalsh(factor.matrix.view())?.iter().copied().fold(0.0, f64::max);
+    }
+    Ok((gram.cells() as f64 * largest / svd_bound(gram)?).sqrt())
 }

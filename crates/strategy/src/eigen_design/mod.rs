@@ -26,7 +26,6 @@ mod design_set;
 mod eigenbasis;
 mod principal;
 mod program2;
-mod ratio_bound;
 mod selection;
 mod separation;
 #[cfg(test)]
@@ -34,9 +33,8 @@ mod tests;
 pub mod weighting;
 
 pub use design::Design;
-pub use design_set::{EigenDesign, Options};
+pub use design_set::{EigenDesign, Options, ratio_bound};
 pub use eigenbasis::EigenQueries;
 pub use principal::{PrincipalCount, PrincipalVectors};
 pub use program2::Completion;
-pub use ratio_bound::ratio_bound;
 pub use separation::EigenSeparation;

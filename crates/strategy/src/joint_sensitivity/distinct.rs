@@ -28,9 +28,9 @@ use std::collections::BTreeMap;
 
 use num_bigint::{BigInt, BigUint};
 
+use super::cells::{Term, Unit};
 use super::corners::Corners;
 use super::distinct_sets::largest_of_values;
-use super::measurement::{Term, Unit};
 use super::measurements_cost::MAX_FACTORS;
 use crate::error::Result;
 use crate::privacy::{ExactRho, RationalDeviation};

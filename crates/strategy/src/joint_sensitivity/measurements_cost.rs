@@ -6,10 +6,10 @@ use std::sync::Arc;
 use num_bigint::{BigInt, BigUint};
 
 use super::cells;
+use super::cells::{Term, Unit};
 use super::corners::Corners;
 use super::distinct::{DistinctRecords, SetCost};
 use super::distinct_sets;
-use super::measurement::{Term, Unit};
 use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::integer_factor::{ColumnPairs, IntegerFactor};

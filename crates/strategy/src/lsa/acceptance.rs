@@ -1,10 +1,18 @@
 //! Step 10 of Program 4.1: whether a level is worth its sensitivity.
 
 use super::boxes::{BoxQueries, GridBox};
-use super::outcome::AcceptedLevel;
 
 /// Relative tolerance for equal errors.
 const EQUAL: f64 = 1e-12;
+
+/// One level of an [`LsaOutcome`](super::LsaOutcome).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AcceptedLevel {
+    /// The number of boxes of the level.
+    pub queries: usize,
+    /// The error of the strategy up to and including this level, at unit privacy cost.
+    pub error: f64,
+}
 
 /// The levels accepted so far.
 ///

@@ -37,24 +37,20 @@ mod boxes;
 pub mod generalized;
 mod inverse;
 mod level;
-mod merge;
 mod options;
-mod outcome;
 mod profile;
 mod search;
-mod selector;
 pub mod separated;
 mod split_search;
 mod square;
 mod sweep;
 mod update;
 
+pub use acceptance::AcceptedLevel;
 pub use boxes::{BoxQueries, GridBox};
 pub use generalized::LsaGeneralized;
 pub use options::{LsaOptions, Reading};
-pub use outcome::{AcceptedLevel, LsaOutcome};
-pub use search::run;
-pub use selector::Lsa;
+pub use search::{Lsa, LsaOutcome, run};
 pub use separated::LsaSeparated;
 
 #[cfg(test)]

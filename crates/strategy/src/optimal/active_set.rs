@@ -5,11 +5,10 @@
 //! also weights of the whole problem, whose bounds show which cells are missing: those with
 //! `v > t`, which are added.
 
-use super::bounds::Bounds;
+use super::bounds::{Bounds, OptimalOptions};
 use super::dual::{Dual, DualPoint};
 use super::interior_point;
 use super::newton::Curvature;
-use super::options::OptimalOptions;
 use crate::error::Result;
 
 /// Cells whose v is below t by more than this multiple of the gap are dropped if they have no

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use super::bounds::{Optimal, OptimalOptions};
 use super::dual::Dual;
 use super::identical_cells::CellClasses;
-use super::options::{Optimal, OptimalOptions};
 use super::proof::{Proof, ProofWeights};
 use super::weighting::{Weighting, means_of_orbits, orbit_means};
 use crate::error::Result;

@@ -4,9 +4,8 @@
 //! Anderson acceleration (type II, residuals weighted by μ) combines the last updates. A step that
 //! lowers the lower bound is undone and replaced by a plain step.
 
-use super::bounds::Bounds;
+use super::bounds::{Bounds, OptimalOptions};
 use super::dual::Dual;
-use super::options::OptimalOptions;
 use crate::error::Result;
 use matmech_linalg::{Anderson, StepLimit};
 

@@ -8,10 +8,9 @@
 
 use ndarray::Array1;
 
-use super::bounds::Bounds;
+use super::bounds::{Bounds, OptimalOptions};
 use super::dual::{Dual, DualPoint};
 use super::newton::Curvature;
-use super::options::OptimalOptions;
 use crate::error::{Error, Result};
 use matmech_linalg::interior_point::{advance, predictor_corrector};
 

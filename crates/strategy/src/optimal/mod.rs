@@ -23,7 +23,6 @@
 mod active_set;
 pub(super) mod banded;
 mod bounds;
-mod conjugate_gradients;
 mod dual;
 mod dual_weights;
 mod factors;
@@ -34,7 +33,6 @@ mod joint_interior_point;
 mod low_rank;
 mod nested;
 mod newton;
-mod options;
 mod proof;
 mod proof_bounds;
 mod rows;
@@ -47,9 +45,9 @@ mod weighting;
 mod weights;
 
 pub use banded::BandedFactor;
+pub use bounds::{Optimal, OptimalOptions};
 pub use dual_weights::{DualWeights, weights_over_cells};
 pub use fixed_point::{EXPONENT, MAX_STRETCH, WINDOW, normalised};
-pub use options::{Optimal, OptimalOptions};
 pub use proof::{Proof, ProofWeights, ProvedBounds};
 pub use rows::RowSelection;
 pub use saddle::{Linearised, MovingRows, PathPoint, Spectra};

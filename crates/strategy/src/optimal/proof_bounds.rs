@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ndarray::ArrayView2;
 
-use super::options::Optimal;
+use super::bounds::Optimal;
 use super::proof::{Proof, ProofWeights, ProvedBounds, normalised, refused};
 use super::rows::{RowSelection, rows_selected};
 use super::weighting::Weighting;

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use ndarray::{Array2, ArrayView2};
 
-use super::bounds::Proved;
+use super::bounds::{Optimal, Proved};
 use super::dual::Dual;
 use super::low_rank::RowReduction;
-use super::options::Optimal;
 use super::proof::{Proof, ProofWeights};
 use super::weighting::{Weighting, orbit_means};
 use crate::certificate::Certificate;

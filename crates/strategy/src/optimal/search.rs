@@ -1,10 +1,9 @@
 //! The search for the weights with the smallest gap.
 
-use super::bounds::{Bounds, Proved};
+use super::bounds::{Bounds, OptimalOptions, Proved};
 use super::dual::Dual;
 use super::fixed_point::FixedPoint;
 use super::newton::{self, Curvature};
-use super::options::OptimalOptions;
 use super::{active_set, interior_point};
 use crate::error::{Error, Result};
 use crate::{Certificate, Status};

@@ -1,8 +1,7 @@
 //! How the weights of an optimum are found: by search, or from a proof.
 
-use super::bounds::Proved;
+use super::bounds::{OptimalOptions, Proved};
 use super::dual::Dual;
-use super::options::OptimalOptions;
 use super::search::certify;
 use crate::certificate::{Certificate, Status};
 use crate::error::Result;

@@ -3,9 +3,8 @@
 
 use ndarray::{Array2, ArrayView2};
 
-use super::bounds::Proved;
+use super::bounds::{Optimal, Proved};
 use super::dual::Dual;
-use super::options::Optimal;
 use super::search::certify;
 use crate::error::Result;
 use crate::exchangeable::{Exchangeable, Parts};

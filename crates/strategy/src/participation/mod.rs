@@ -9,16 +9,13 @@
 //!
 //! by semidefinite duality, exact for vectors of dimension at least |π|. See docs/participation.md.
 
-mod min_separation;
 mod participation_schema;
 mod pattern;
-mod sensitivity_bounds;
 mod squared_sensitivity;
 
 pub use participation_schema::Participation;
 pub use pattern::{PatternSensitivity, pattern_sensitivity};
-pub use sensitivity_bounds::Sensitivity;
-pub use squared_sensitivity::sensitivity;
+pub use squared_sensitivity::{Sensitivity, sensitivity};
 
 #[cfg(test)]
 mod tests;

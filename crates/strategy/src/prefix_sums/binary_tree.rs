@@ -2,11 +2,10 @@
 
 use ndarray::Array2;
 
-use super::factorisation::{Factorisation, Factorised, factor};
+use super::factorisation::{Factorisation, Factorised, NoiseCost, factor};
 use crate::Problem;
 use crate::call::Call;
 use crate::error::Result;
-use crate::noise_cost::NoiseCost;
 
 /// The binary tree mechanism of continual counting.
 ///

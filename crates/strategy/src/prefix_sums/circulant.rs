@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use ndarray::Array2;
 
-use super::factorisation::{Factorisation, Factorised};
+use super::factorisation::{Factorisation, Factorised, NoiseCost};
 use crate::error::Result;
-use crate::noise_cost::NoiseCost;
 use crate::{Problem, StrategyFactor};
 
 /// The factorisation of the prefix sums in the group algebra of the cyclic group of order 2n.

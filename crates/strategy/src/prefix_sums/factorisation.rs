@@ -1,10 +1,9 @@
-//! Factorisations of prefix sums, and the selection of their strategies.
+//! Factorisations of prefix sums, the selection of their strategies, and the cost of their noise.
 
 use ndarray::Array2;
 
 use crate::call::Call;
 use crate::error::{Error, Result};
-use crate::noise_cost::NoiseCost;
 use crate::workload::{Family, Gram, Workload, check_dense_size};
 use crate::{Participation, Problem, Selection, Strategy, StrategyFactor, StrategySelector};
 
@@ -134,4 +133,27 @@ pub(super) fn separation_and_count(steps: usize, participation: Participation) -
 /// Returns the factor of a matrix C, one row per measurement.
 pub(super) fn factor(queries: Array2<f64>) -> Result<StrategyFactor> {
     StrategyFactor::from_queries(&[queries.ncols()], queries)
+}
+
+/// Memory and random numbers of noise that is drawn forward in time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct NoiseCost {
+    /// Numbers stored per coordinate.
+    pub buffers: f64,
+    /// Normals drawn per coordinate and step, those of earlier steps that are drawn again included:
+    /// the largest number of a step, or the average for a tree.
+    pub normals: f64,
+    /// Coefficients stored once for all coordinates.
+    pub coefficients: f64,
+}
+
+impl NoiseCost {
+    /// Returns the details of a selection.
+    pub fn details(self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("buffers", self.buffers),
+            ("normals", self.normals),
+            ("coefficients", self.coefficients),
+        ]
+    }
 }

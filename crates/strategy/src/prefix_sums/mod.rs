@@ -25,7 +25,7 @@ pub use banded_square_root::BandedSquareRoot;
 pub use binary_tree::BinaryTree;
 pub use blt::BufferedToeplitz;
 pub use circulant::Circulant;
-pub(crate) use factorisation::select_gram;
+pub(crate) use factorisation::{NoiseCost, select_gram};
 pub use toeplitz::SquareRoot;
 
 #[cfg(test)]

@@ -2,10 +2,9 @@
 
 use ndarray::Array2;
 
-use super::factorisation::{Factorisation, Factorised, factor, separation_and_count};
+use super::factorisation::{Factorisation, Factorised, NoiseCost, factor, separation_and_count};
 use crate::Problem;
 use crate::error::Result;
-use crate::noise_cost::NoiseCost;
 
 /// The square root of the prefix sums.
 ///

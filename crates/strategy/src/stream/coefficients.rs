@@ -5,6 +5,7 @@ use ndarray::{Array1, Array2, ArrayView2};
 use super::{Chains, Form, NoiseRecurrence, Truncated};
 use crate::error::{Error, Result};
 use crate::workload::MAX_DENSE_CELLS;
+use crate::{Proof, Status};
 use matmech_linalg as linalg;
 
 /// The coefficients of streaming noise. Its squared sensitivity for standard normals is that of
@@ -170,4 +171,13 @@ fn inverse(matrix: ArrayView2<'_, f64>) -> Array2<f64> {
         inverse.row_mut(t).assign(&row);
     }
     inverse
+}
+
+/// Coefficients of a fit, before their assessment.
+pub(super) struct Fitted {
+    pub(super) coefficients: Coefficients,
+    pub(super) status: Status,
+    pub(super) iterations: usize,
+    /// A lower bound on the objective, the total for `mean`, where the fit finds one.
+    pub(super) bound: Option<(f64, Option<Proof>)>,
 }

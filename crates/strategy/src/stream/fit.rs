@@ -1,10 +1,8 @@
 //! The fit of streaming noise of any form.
 
 use super::assessment::StreamAssessment;
-use super::coefficients::Coefficients;
-use super::fitted::Fitted;
-use super::form::Form;
-use super::options::StreamOptions;
+use super::coefficients::{Coefficients, Fitted};
+use super::form::{Form, StreamOptions};
 use super::recurrence::{FitOptions, fit_recurrence};
 use super::{chains, truncated};
 use crate::error::{Error, Result};

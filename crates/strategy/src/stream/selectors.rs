@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use ndarray::Array2;
 
-use super::fitted::Fitted;
+use super::coefficients::Fitted;
 use super::{Coefficients, Form, StreamOptions};
 use crate::call::Call;
 use crate::error::Result;
-use crate::noise_cost::NoiseCost;
-use crate::prefix_sums::select_gram;
+use crate::prefix_sums::{NoiseCost, select_gram};
 use crate::workload::Gram;
 use crate::{
     Certificate, GramSource, Objective, Participation, Problem, Selection, Strategy,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::columns;
 use crate::config::FigureSpec;
 use crate::error::{Error, FileRole, Result};
-use crate::figures::form::{Form, XAxis};
+use crate::figures::theme::{Form, XAxis};
 use crate::table::Table;
 
 /// The distinct panels, series, categories and shades, in drawing order.

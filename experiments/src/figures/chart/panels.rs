@@ -8,7 +8,7 @@ use super::layout::{Layout, column, index_of};
 use crate::columns;
 use crate::config::{Aggregate, FigureSpec, PublishedOverlay};
 use crate::error::{Error, FileRole, Result};
-use crate::figures::form::Form;
+use crate::figures::theme::Form;
 use crate::printed::Printed;
 use crate::table::{Summary, Table};
 

@@ -1,6 +1,5 @@
 //! Tests of the comparison from files to reports: verdicts, findings and report text.
 
-mod derived;
 mod inputs;
 mod page;
 mod root;

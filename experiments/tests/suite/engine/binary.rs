@@ -1,10 +1,9 @@
 //! Tests of the binary `reproduce`: interruption, jobs, invalid input, exit codes.
 
-use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use crate::engine::toy::Project;
 
@@ -132,7 +131,7 @@ fn cells_are_recomputed_when_a_file_that_they_name_changes() {
         let record: serde_json::Value = serde_json::from_str(&record).unwrap();
         for (name, hash) in record["files"].as_object().unwrap() {
             let contents = project.read(&format!("configs/s1/{name}"));
-            assert_eq!(hash, &experiments::hash::sha256_hex(contents.as_bytes()));
+            assert_eq!(hash, &experiments::files::sha256_hex(contents.as_bytes()));
         }
         assert_eq!(record["files"].as_object().unwrap().len(), 3);
         (

@@ -4,7 +4,7 @@ use std::fs;
 
 use assert_cmd::cargo::cargo_bin_cmd;
 use experiments::datasets::{Dataset, Folders, Found, Manifest, obtain};
-use experiments::hash::sha256_hex;
+use experiments::files::sha256_hex;
 use tempfile::TempDir;
 
 pub const CONTENT: &str = "age,sex\n39,m\n";

@@ -1,16 +1,17 @@
 //! Tests of the binary: data sets that are downloaded.
 
+use std::ffi::OsString;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use assert_cmd::cargo::cargo_bin_cmd;
 use experiments::datasets::STAND_IN;
-use experiments::hash::sha256_hex;
+use experiments::files::sha256_hex;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
 use crate::engine::data::{CONTENT, Setup, manifest_text, setup};
-use crate::engine::downloader;
 use crate::engine::toy::Project;
 
 /// Returns `reproduce … --root ROOT` without user data.
@@ -21,7 +22,7 @@ fn reproduce(root: &Path, words: &[&str]) -> assert_cmd::Command {
         .arg("--root")
         .arg(root)
         .env_remove("MATMECH_DATA")
-        .env("PATH", downloader::path(root));
+        .env("PATH", path_with_curl(root));
     command
 }
 
@@ -174,4 +175,28 @@ fn table_with_another_checksum_is_refused_with_code_5() {
         .code(5)
         .stderr(contains("own/titanic.csv").and(contains("unset MATMECH_DATA")));
     assert!(!project.root().join("results").exists(), "nothing is written");
+}
+
+/// Replaces `curl` for `file://` addresses.
+const CURL: &str = r#"#!/bin/sh
+while [ $# -gt 0 ]; do
+    case "$1" in
+        --output) output=$2; shift ;;
+        --url) url=$2; shift ;;
+    esac
+    shift
+done
+cat "${url#file://}" 2>/dev/null >"$output" && exit 0
+echo "curl: (37) could not read $url" >&2
+exit 37
+"#;
+
+/// Returns a value of `PATH` whose `curl` is that of the tests.
+fn path_with_curl(dir: &Path) -> OsString {
+    let folder = dir.join("programs");
+    fs::create_dir_all(&folder).unwrap();
+    let curl = folder.join("curl");
+    fs::write(&curl, CURL).unwrap();
+    fs::set_permissions(&curl, fs::Permissions::from_mode(0o755)).unwrap();
+    std::env::join_paths([folder.as_path(), Path::new("/usr/bin"), Path::new("/bin")]).unwrap()
 }

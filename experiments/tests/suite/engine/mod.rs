@@ -5,8 +5,6 @@ mod binary;
 mod command;
 mod data;
 #[cfg(unix)]
-mod downloader;
-#[cfg(unix)]
 mod downloads;
 mod proofs;
 mod refusals;

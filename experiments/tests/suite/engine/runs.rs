@@ -278,11 +278,11 @@ fn provenance_records_inputs_machine_and_times() {
     project.run(&toy, &jobs(3)).unwrap();
     let provenance: Value =
         serde_json::from_str(&project.read("results/toy/one.provenance.json")).unwrap();
-    let sha256 = |file: &str| experiments::hash::sha256_hex(project.read(file).as_bytes());
+    let sha256 = |file: &str| experiments::files::sha256_hex(project.read(file).as_bytes());
     assert_eq!(provenance["config_sha256"], sha256("configs/toy/one.toml"));
     assert_eq!(provenance["table_sha256"], sha256(TABLE));
     let lock = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock")).unwrap();
-    assert_eq!(provenance["cargo_lock_sha256"], experiments::hash::sha256_hex(&lock));
+    assert_eq!(provenance["cargo_lock_sha256"], experiments::files::sha256_hex(&lock));
     assert_eq!(provenance["cells_computed"], 7);
     assert_eq!(provenance["cells_reused"], 7);
     assert_eq!(provenance["jobs"], 3);

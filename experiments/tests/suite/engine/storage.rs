@@ -194,7 +194,7 @@ fn cells_of_other_sources_are_refused_on_request() {
     document["record"]["code"]["source"] = "f".repeat(64).into();
     // Sorted keys, as the store hashes them.
     document["checksum"] =
-        experiments::hash::sha256_hex(document["record"].to_string().as_bytes()).into();
+        experiments::files::sha256_hex(document["record"].to_string().as_bytes()).into();
     fs::write(&file, document.to_string()).unwrap();
     assert_eq!(project.run(&toy, &jobs(2)).unwrap().reused, 14);
     let failure = project.run(&toy, &same_code).unwrap_err();

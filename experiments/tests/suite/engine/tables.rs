@@ -10,7 +10,7 @@ use experiments::datasets::{Catalogue, STAND_IN};
 use experiments::engine::{Display, ExperimentPlan};
 use experiments::error::Result;
 use experiments::experiment::{Cell, Experiment, Row};
-use experiments::hash::sha256_hex;
+use experiments::files::sha256_hex;
 use experiments::registry::{self, Kinds};
 use rand_chacha::ChaCha20Rng;
 use serde_json::{Value, json};

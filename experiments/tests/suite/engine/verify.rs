@@ -8,7 +8,7 @@ use experiments::config::{self, Profile};
 use experiments::datasets::Catalogue;
 use experiments::engine::{Display, TableOutcome};
 use experiments::error::Error;
-use experiments::hash::sha256_hex;
+use experiments::files::sha256_hex;
 use experiments::verify::{self, Check, Verified};
 use serde_json::Value;
 

@@ -6,7 +6,6 @@ mod inputs;
 mod ledger_under_stress;
 mod mistakes;
 mod neighbours;
-mod nested;
 mod outputs;
 mod queries;
 mod recovery;

@@ -28,15 +28,12 @@
 //! Memory O(k n + n²). One thread. *Reference*: S2, Program 1 and Thm 1; the dual and the method
 //! are ours.
 
-mod multiplicative;
 mod newton;
-mod options;
 mod reduced;
 mod solve;
 mod weighting_problem;
 
-pub use options::{Method, WeightingOptions};
-pub use weighting_problem::{ColumnNorm, Weighting, WeightingProblem};
+pub use weighting_problem::{ColumnNorm, Method, Weighting, WeightingOptions, WeightingProblem};
 
 #[cfg(test)]
 mod tests;

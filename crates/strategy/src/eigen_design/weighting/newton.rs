@@ -13,9 +13,8 @@
 
 use ndarray::{Array1, Array2, Axis};
 
-use super::multiplicative;
-use super::options::WeightingOptions;
-use super::reduced::{Reduced, ReducedPoint, Search};
+use super::reduced::{Reduced, ReducedPoint, Search, multiplicative_updates};
+use super::weighting_problem::WeightingOptions;
 use crate::error::{Error, Result};
 use matmech_linalg::interior_point::{advance, predictor_corrector};
 use matmech_linalg::{SpdFactor, lower_gram_of};
@@ -41,7 +40,7 @@ pub(super) fn run(
     search: &mut Search,
     options: &WeightingOptions,
 ) -> Result<()> {
-    multiplicative::run(reduced, search, options.tolerance, FIRST_UPDATES);
+    multiplicative_updates(reduced, search, options.tolerance, FIRST_UPDATES);
     let mut y = search.dual.clone();
     let mut point = reduced.at(&y);
     // The updates may set the weight of a cell that hardly any query covers to zero, but a step

@@ -175,3 +175,24 @@ fn equal(a: ndarray::ArrayView1<'_, f64>, b: ndarray::ArrayView1<'_, f64>) -> bo
     let max = a.iter().copied().fold(0.0, f64::max);
     a.iter().zip(b).all(|(x, y)| (x - y).abs() <= EQUAL * max)
 }
+
+/// Updates `y ← y ∘ g / F` until the gap reaches the tolerance or the updates are used up.
+///
+/// Starts at the best point. An update keeps y on the simplex and increases F.
+/// O(k n) per update.
+pub(super) fn multiplicative_updates(
+    reduced: &Reduced,
+    search: &mut Search,
+    tolerance: f64,
+    updates: usize,
+) {
+    let mut y = &search.dual / search.dual.sum();
+    for _ in 0..updates {
+        let point = reduced.at(&y);
+        search.record(&y, &point);
+        if search.gap() <= tolerance {
+            return;
+        }
+        y.zip_mut_with(&point.g, |y, g| *y *= g / point.value);
+    }
+}

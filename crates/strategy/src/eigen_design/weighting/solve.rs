@@ -2,10 +2,9 @@
 
 use ndarray::Array1;
 
-use super::options::{Method, WeightingOptions};
-use super::reduced::Reduced;
-use super::weighting_problem::{Weighting, WeightingProblem};
-use super::{multiplicative, newton};
+use super::newton;
+use super::reduced::{Reduced, multiplicative_updates};
+use super::weighting_problem::{Method, Weighting, WeightingOptions, WeightingProblem};
 use crate::certificate::Status;
 use crate::error::{Error, Result};
 
@@ -22,7 +21,7 @@ impl WeightingProblem {
             newton::run(&reduced, &mut search, options)?;
         }
         if search.gap() > options.tolerance {
-            multiplicative::run(
+            multiplicative_updates(
                 &reduced,
                 &mut search,
                 options.tolerance,

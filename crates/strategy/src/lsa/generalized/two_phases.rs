@@ -5,12 +5,11 @@ use std::sync::Arc;
 use ndarray::Array2;
 
 use crate::error::{Error, Result};
-use crate::lsa::acceptance::Acceptance;
+use crate::lsa::acceptance::{Acceptance, AcceptedLevel};
 use crate::lsa::boxes::{BoxQueries, GridBox};
 use crate::lsa::inverse::{Inverse, check_gram};
 use crate::lsa::options::{LsaOptions, Reading};
-use crate::lsa::outcome::{AcceptedLevel, LsaOutcome, details};
-use crate::lsa::search::run_dense;
+use crate::lsa::search::{LsaOutcome, details, run_dense};
 use crate::lsa::sweep::Grower;
 use crate::workload::Gram;
 use crate::{Selection, Strategy, StrategyFactor, StrategySelector, evaluated};

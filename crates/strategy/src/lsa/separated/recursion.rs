@@ -6,8 +6,7 @@ use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::lsa::inverse::check_gram;
 use crate::lsa::options::{LsaOptions, Reading};
-use crate::lsa::outcome::LsaOutcome;
-use crate::lsa::search::{Given, run_dense, run_given};
+use crate::lsa::search::{Given, LsaOutcome, run_dense, run_given};
 use crate::workload::{MarginalGram, projected};
 
 /// Maximum number of levels on a marginal of the recursion.

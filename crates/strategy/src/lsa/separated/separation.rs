@@ -10,7 +10,7 @@ use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::lsa::boxes::{BoxQueries, GridBox};
 use crate::lsa::options::LsaOptions;
-use crate::lsa::outcome::{LsaOutcome, details};
+use crate::lsa::search::{LsaOutcome, details};
 use crate::workload::{Gram, MarginalGram, check_terms};
 use crate::{Selection, Strategy, StrategyFactor, StrategySelector, answered};
 use matmech_linalg as linalg;

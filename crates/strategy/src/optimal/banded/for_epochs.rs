@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::fit::BandedFit;
 use crate::call::Call;
 use crate::error::{Error, Result};
-use crate::noise_cost::NoiseCost;
+use crate::prefix_sums::NoiseCost;
 use crate::workload::Gram;
 use crate::{
     Objective, Optimal, Participation, Problem, Selection, Strategy, StrategyFactor,

@@ -9,9 +9,8 @@
 //! ```
 //!
 //! With *free norms* the band entries, y and z are optimised together; with *equal norms* (BandMF)
-//! `X_ii = 1/k`. The certificate of the class is in [`certificate`].
+//! `X_ii = 1/k`. The certificate of the class is in [`selection`].
 
-mod certificate;
 mod dense_error;
 mod factor;
 mod fit;

@@ -5,7 +5,7 @@ use ndarray::{Array1, Array2, Axis, Slice};
 use super::coupling::Coupling;
 use super::moving_rows::{MovingRows, PathPoint, Spectra};
 use crate::error::{Error, Result};
-use crate::optimal::conjugate_gradients::conjugate_gradients;
+use crate::optimal::joint_interior_point::conjugate_gradients;
 use crate::optimal::newton::{
     COARSE_STEP, nearly_inverse, pair_weights, product, sums_of_exponentials,
 };

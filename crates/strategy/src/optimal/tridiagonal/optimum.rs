@@ -7,7 +7,7 @@ use super::grids;
 use super::iteration::{GridProblem, Solution, Weights};
 use super::strategy_gram::RecurrenceStrategy;
 use crate::error::Result;
-use crate::optimal::options::OptimalOptions;
+use crate::optimal::bounds::OptimalOptions;
 use crate::optimal::proof::{Proof, ProofWeights, ProvedBounds};
 use crate::workload::Recurrence;
 use crate::{

@@ -6,8 +6,8 @@ use super::search::{Coarse, Search, iterate};
 use super::weighted_queries::WeightedQueries;
 use super::{grids, proof};
 use crate::error::{Error, Result};
+use crate::optimal::bounds::OptimalOptions;
 use crate::optimal::dual_weights::DualWeights;
-use crate::optimal::options::OptimalOptions;
 use crate::optimal::proof::Proof;
 use crate::{Certificate, Objective, Participation, Problem, Status};
 

@@ -20,9 +20,10 @@
 //! The product is Q_t R_t, of the steps of t's own epoch and of those of the epoch before.
 //! Derivatives follow from the recurrences in reverse order. O(nN²(N + k)) time, O(nN(N + k)) memory.
 
+use std::cell::RefCell;
+
 use ndarray::{Array1, Array2, Axis, Slice};
 
-use super::errors::Errors;
 use super::patterns::Blocks;
 use super::semiseparable::Semiseparable;
 
@@ -323,5 +324,29 @@ impl<'a> Answers<'a> {
 fn add_outer(matrix: &mut Array2<f64>, factor: f64, x: &Array1<f64>, y: &Array1<f64>) {
     for (mut row, x) in matrix.rows_mut().into_iter().zip(x) {
         row.scaled_add(factor * x, y);
+    }
+}
+
+/// The workload `y_t = ρ_t y_{t−1} + a_t x_t`, for the patterns of k epochs of b steps.
+#[derive(Debug)]
+pub(super) struct Errors {
+    /// k.
+    pub count: usize,
+    /// b.
+    pub period: usize,
+    /// ρ, with ρ_0 = 0.
+    pub factors: Vec<f64>,
+    /// a.
+    pub gains: Vec<f64>,
+    /// The solutions of the last two linear systems, where the next ones start.
+    pub last: RefCell<(Vec<f64>, Vec<f64>)>,
+}
+
+impl Errors {
+    /// Creates the workload from ρ and a.
+    pub fn new(count: usize, period: usize, factors: Vec<f64>, gains: Vec<f64>) -> Self {
+        let unknowns = count * (count - 1) / 2 * period;
+        let last = RefCell::new((vec![0.0; unknowns], vec![0.0; unknowns]));
+        Errors { count, period, factors, gains, last }
     }
 }

@@ -2,9 +2,9 @@
 
 use ndarray::Array2;
 
-use super::coefficients::{Certified, NoiseRecurrence};
+use super::answers::Errors;
+use super::coefficients::{Certified, NoiseRecurrence, factors_and_gains};
 use super::columns::Columns;
-use super::errors::{Errors, factors_and_gains};
 use super::knots::Knots;
 use super::objective::{Goal, unit_factor};
 use super::patterns::Blocks;

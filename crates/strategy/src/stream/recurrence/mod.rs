@@ -23,7 +23,6 @@
 mod answers;
 mod coefficients;
 mod columns;
-mod errors;
 mod fit;
 mod gmres;
 mod knots;

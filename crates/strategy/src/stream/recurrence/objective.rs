@@ -13,9 +13,8 @@
 
 use ndarray::Array2;
 
-use super::answers::Answers;
+use super::answers::{Answers, Errors};
 use super::columns::Columns;
-use super::errors::Errors;
 use super::gmres;
 use super::patterns::Blocks;
 use super::semiseparable::Semiseparable;

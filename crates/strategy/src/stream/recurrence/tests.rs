@@ -6,15 +6,14 @@ use ndarray::{Array1, Array2, Axis};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
+use super::answers::Errors;
 use super::columns::Columns;
-use super::errors::Errors;
 use super::knots::Knots;
 use super::objective::Goal;
 use super::patterns::Blocks;
 use super::*;
-use crate::participation;
 use crate::workload::Workload;
-use crate::{Objective, Optimal, Participation, Problem, StrategySelector};
+use crate::{Objective, Optimal, Participation, Problem, StrategySelector, participation};
 use matmech_linalg as linalg;
 
 fn problem(workload: &Workload, objective: Objective, count: usize) -> Problem<'_> {

@@ -1,20 +1,39 @@
-//! Drawing streaming noise, on one thread: `cargo bench --bench streams`.
+//! The noise of releases and of streams, on one thread: `cargo bench --bench noise`.
 
 use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use matmech::Workload;
+use matmech::privacy::{OperatingSystemNoise, RationalDeviation};
 use matmech::strategy::Problem;
 use matmech::strategy::stream::{Form, Stream, StreamOptions, StreamedNoise};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 
+/// The number of values, too few for a second thread.
+const VALUES: usize = 4000;
+
+/// The discrete Gaussian sampler, for several σ.
+fn of_releases(c: &mut Criterion) {
+    let mut group = c.benchmark_group("discrete_gaussian");
+    group.throughput(Throughput::Elements(VALUES as u64));
+    for sigma in [0.7, 10.0, 1e3, 1e6, 1e9, 1e15] {
+        let Ok(deviation) = RationalDeviation::rounded_up(sigma) else { continue };
+        group.bench_function(format!("sigma={sigma:e}"), |b| {
+            let mut noise = OperatingSystemNoise::new();
+            let mut values = vec![0i128; VALUES];
+            b.iter(|| noise.add(&mut values, deviation).is_ok());
+        });
+    }
+    group.finish();
+}
+
 const COORDINATES: usize = 1_000_000;
 
 /// One step of noise, next to as many independent normals of the same generator.
-fn draw(criterion: &mut Criterion) {
+fn of_streams(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("draw");
     group
         .sample_size(10)
@@ -51,5 +70,5 @@ fn draw(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, draw);
+criterion_group!(benches, of_releases, of_streams);
 criterion_main!(benches);

@@ -1,7 +1,22 @@
-//! Checks of the arrays of in-axis operations.
+//! Shapes of the arrays of in-axis operations: runs of neighbouring axes, and checks.
 
 use crate::domain::AxisSet;
 use crate::error::{Error, Result};
+
+/// Merges neighbouring axes that are all kept or all not kept.
+///
+/// Returns whether they are kept, and the product of their sizes.
+pub fn runs(sizes: &[usize], kept: AxisSet) -> Vec<(bool, usize)> {
+    let mut runs: Vec<(bool, usize)> = Vec::with_capacity(sizes.len());
+    for (axis, &n) in sizes.iter().enumerate() {
+        let kept = kept.contains(axis);
+        match runs.last_mut() {
+            Some((kind, product)) if *kind == kept => *product *= n,
+            _ => runs.push((kept, n)),
+        }
+    }
+    runs
+}
 
 /// Checks sizes, kept axes and the length of an array.
 ///
