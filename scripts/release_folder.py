@@ -88,6 +88,7 @@ def unit_of(folder):
     distinct, limit = unit.get("distinct"), statement["person_limit"]
     name = None if distinct is None else schema.names[distinct]
     words += f", with different values of `{name}`" if name is not None and rows > 1 else ""
+    words += f", of a person by `{limit['column']}`" if limit is not None else ""
     require(statement.get("distinct_values_of") == name, f"different values of {name}",
             statement.get("distinct_values_of"), folder.file)
     require(limit is None or limit.get("distinct") == name, f"different values of {name}", limit,

@@ -89,11 +89,8 @@ impl LedgerCommand {
                 writeln!(out, "          delta' {delta} of delta for values that are not public")?;
             }
             writeln!(out, "left      rho {left}")?;
-            let unit = report.unit.in_words(report.distinct.as_deref());
-            match &report.person {
-                None => writeln!(out, "protects  {unit}")?,
-                Some(column) => writeln!(out, "protects  {unit}, of a person by `{column}`")?,
-            }
+            let (distinct, person) = (report.distinct.as_deref(), report.person.as_deref());
+            writeln!(out, "protects  {}", report.unit.in_words(distinct, person))?;
             if let Some(series) = &report.series {
                 writeln!(out, "series    {}; all in this ledger", series.total_in_words())?;
             }

@@ -57,12 +57,13 @@ impl Default for PrivacyUnit {
 }
 
 impl PrivacyUnit {
-    /// Returns the unit in words, with the name of the attribute whose values differ.
-    pub fn in_words(&self, distinct: Option<&str>) -> String {
-        match distinct {
-            Some(name) if self.rows > 1 => format!("{self}, with different values of `{name}`"),
-            _ => self.to_string(),
-        }
+    /// Returns the unit in words, with the attribute whose values differ and the column that
+    /// identifies persons.
+    pub fn in_words(&self, distinct: Option<&str>, person: Option<&str>) -> String {
+        let different = distinct.filter(|_| self.rows > 1);
+        let different = different.map(|name| format!(", with different values of `{name}`"));
+        let person = person.map(|column| format!(", of a person by `{column}`"));
+        format!("{self}{}{}", different.unwrap_or_default(), person.unwrap_or_default())
     }
 }
 

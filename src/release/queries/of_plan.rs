@@ -109,11 +109,14 @@ fn ratios(
     let of_denominator = covariances(estimates, d_rows, d_rows)?;
     let common = covariances(estimates, n_rows, d_rows)?;
     let estimated = |k: usize| {
+        let variances = [of_numerator[k].variance(), of_denominator[k].variance()];
+        let exact =
+            |answer: f64, variance: f64| if variance == 0.0 { known(answer) } else { answer };
         let ratio = Ratio {
-            numerator: n[of_n[k]],
-            denominator: d[of_d[k]],
-            variances: [of_numerator[k].variance(), of_denominator[k].variance()],
-            covariance: common[k].left,
+            numerator: exact(n[of_n[k]], variances[0]),
+            denominator: exact(d[of_d[k]], variances[1]),
+            variances,
+            covariance: if variances.contains(&0.0) { 0.0 } else { common[k].left },
         };
         ratio.estimated(z)
     };

@@ -165,7 +165,10 @@ impl<S> ReleaseStatement<S> {
             version: version.to_owned(),
             noise_library: [name, version].map(str::to_owned),
             unit,
-            unit_in_words: unit.in_words(distinct.as_deref()),
+            unit_in_words: unit.in_words(
+                distinct.as_deref(),
+                terms.person.as_ref().map(|limit| limit.column.as_str()),
+            ),
             rho_reserved: terms.rho.get(),
             delta: terms.delta,
             out_of_domain: terms.rule,

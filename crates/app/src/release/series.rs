@@ -143,14 +143,10 @@ impl Release {
         let is_same = column == self.person.as_deref()
             && (column.is_some() || stated.distinct_values_of == self.distinct);
         if kind(stated.unit) != kind(unit) || !is_same {
-            let of = |unit: PrivacyUnit, distinct: Option<&str>, person: Option<&str>| {
-                let person = person.map(|column| format!(", of a person by `{column}`"));
-                unit.in_words(distinct) + &person.unwrap_or_default()
-            };
             return Err(Error::bad_input(
                 format!("release in {}", folder.display()),
-                of(unit, self.distinct.as_deref(), self.person.as_deref()),
-                of(stated.unit, stated.distinct_values_of.as_deref(), column),
+                unit.in_words(self.distinct.as_deref(), self.person.as_deref()),
+                stated.unit.in_words(stated.distinct_values_of.as_deref(), column),
                 "give the same --neighbours, --unit-rows, --person and --distinct as for the \
                  previous release: only then do the costs for a person add up",
             ));

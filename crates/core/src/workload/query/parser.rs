@@ -91,7 +91,8 @@ impl Parser {
         let has_where = last.is_some_and(|term| !term.conditions.is_empty());
         let expected = match (is_total, has_by, has_where) {
             (true, _, _) => "`+`, `-` or the end of the query",
-            (_, true, _) => "`,`, `+`, `-` or the end of the query",
+            (_, true, true) => "`,`, `+`, `-` or the end of the query",
+            (_, true, false) => "`,`, `where`, `+`, `-` or the end of the query",
             (_, _, true) => "`and`, `by`, `+`, `-` or the end of the query",
             _ => "`where`, `by`, `+`, `-` or the end of the query",
         };
@@ -99,7 +100,9 @@ impl Parser {
         let remedy = match is_or {
             _ if is_total => "`total` counts all records; use `count` with `where` and `by`",
             true => "use `attribute in (a, b)`, or add the counts of two queries with +",
-            _ if self.is_keyword("where") => "write `where` before `by`, and only once per term",
+            _ if self.is_keyword("where") => {
+                "write `where` only once per term, with `and` between conditions"
+            }
             _ => "quote names and values with spaces or other characters: \"…\"",
         };
         self.mistake(expected, remedy)
@@ -109,10 +112,15 @@ impl Parser {
         let measure = self.measure()?;
         let (mut conditions, mut by) = (Vec::new(), Vec::new());
         if measure != Measure::Total {
-            if self.takes_keyword("where") {
-                conditions = self.conditions()?;
-            }
-            if self.takes_keyword("by") {
+            // Either may come first.
+            while (conditions.is_empty() && self.is_keyword("where"))
+                || (by.is_empty() && self.is_keyword("by"))
+            {
+                if self.takes_keyword("where") {
+                    conditions = self.conditions()?;
+                    continue;
+                }
+                self.index += 1;
                 by.push(self.name()?);
                 while self.takes_symbol(",") {
                     by.push(self.name()?);

@@ -32,6 +32,13 @@ fn every_production_is_parsed() {
     }
 }
 
+#[test]
+fn conditions_come_before_or_after_the_combinations() {
+    let after = Query::parse("mean(income) by region where age >= 65 - count by region").unwrap();
+    let before = Query::parse("mean(income) where age >= 65 by region - count by region").unwrap();
+    assert_eq!(after.to_string(), before.to_string());
+}
+
 /// The column of every mistake, from 1, and a part of the message.
 #[test]
 fn mistakes_are_shown_with_their_position() {
@@ -55,7 +62,7 @@ fn mistakes_are_shown_with_their_position() {
         ("count where a = 1 & b", 19, "quote names"),
         ("count by", 9, "name of an attribute"),
         ("count by a b", 12, "`,`"),
-        ("count by a where b = 1", 12, "before `by`"),
+        ("count by a where b = 1 where c = 2", 24, "only once per term"),
         ("mean income", 6, "`(`"),
         ("mean(income", 12, "`)`"),
         ("mean()", 6, "name of an attribute"),
