@@ -59,6 +59,8 @@ class DataCheck(Report):
     dropped: int
     #: Records that exceed the limit of their person, or have none.
     over_limit: int
+    #: Kept records that meet every `[[impossible]]` condition of the schema, in its order.
+    impossible: list[int]
     #: The first invalid values: line or record, attribute, expected and found.
     offences: list[dict[str, Any]]
 

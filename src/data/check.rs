@@ -51,6 +51,8 @@ pub struct DataCheck {
     pub dropped: usize,
     /// Records that exceed the limit of their person.
     pub over_limit: usize,
+    /// Kept records that meet every `[[impossible]]` condition of the schema, in its order.
+    pub impossible: Vec<usize>,
     /// The counts per attribute of the schema.
     pub attributes: Vec<AttributeCheck>,
     /// The first invalid values.
@@ -80,6 +82,7 @@ pub fn check(mut table: OpenTable, schema: &Schema, rule: OutOfDomain) -> Result
         kept: 0,
         dropped: 0,
         over_limit: 0,
+        impossible: vec![0; schema.impossible().len()],
         attributes,
         offences: Vec::new(),
     };
@@ -141,6 +144,10 @@ pub fn check(mut table: OpenTable, schema: &Schema, rule: OutOfDomain) -> Result
             }
             if is_inside {
                 found.kept += 1;
+                for (count, condition) in found.impossible.iter_mut().zip(schema.impossible()) {
+                    let meets = condition.contains(|position| coded[position].cells[row] as usize);
+                    *count += usize::from(meets);
+                }
             } else {
                 found.dropped += 1;
             }
@@ -192,6 +199,17 @@ mod tests {
         let found = check_of(text, OutOfDomain::Clamp, Some(PersonLimit::new("id", 2)));
         assert_eq!((found.records, found.kept, found.dropped, found.over_limit), (5, 3, 1, 1));
         assert_eq!(found.attributes[0].clamped, 1);
+    }
+
+    #[test]
+    fn records_that_the_schema_calls_impossible_are_counted() {
+        let conditions = "[[impossible]]\nwhere = { age = { from = 0, to = 10 }, job = \"clerk\" }\n\
+                          [[impossible]]\nwhere = { age = { from = 30, to = 40 } }\n";
+        let schema = Schema::from_toml(&format!("{SCHEMA}{conditions}"), "S.toml").unwrap();
+        let text = "age,job\n5,clerk\n5,cook\n15,clerk\n35,clerk\n99,clerk\n";
+        let table = open_csv(text, &schema, None).unwrap();
+        let found = check(table, &schema, OutOfDomain::Drop).unwrap();
+        assert_eq!((found.kept, found.impossible), (4, vec![1, 1]));
     }
 
     #[test]

@@ -55,7 +55,8 @@ impl CheckDataCommand {
 }
 
 fn print(out: &mut dyn Write, report: &CheckReport) -> std::io::Result<()> {
-    let DataCheck { records, kept, dropped, over_limit, attributes, offences } = &report.check;
+    let DataCheck { records, kept, dropped, over_limit, impossible, attributes, offences } =
+        &report.check;
     writeln!(
         out,
         "NOT PRIVATE   exact counts and quoted values; only for people who may see the data"
@@ -65,6 +66,10 @@ fn print(out: &mut dyn Write, report: &CheckReport) -> std::io::Result<()> {
         "records       {records} read, {kept} kept, {dropped} outside the schema, \
          {over_limit} over the limit per person or without one"
     )?;
+    for (k, count) in impossible.iter().enumerate().filter(|(_, count)| **count > 0) {
+        let number = k + 1;
+        writeln!(out, "impossible    {count} kept records meet [[impossible]] condition {number}")?;
+    }
     writeln!(out, "{:>10}  {:>10}  {:>10}  attribute", "outside", "clamped", "other")?;
     for counts in attributes {
         let [outside, clamped, other] = [counts.outside, counts.clamped, counts.other];
