@@ -108,7 +108,9 @@ pub fn quantile_edges(
     let inner: Vec<(f64, f64)> = (1..count).map(crossing).collect();
     let (low, high) = match is_integer {
         true => (low.ceil(), high.ceil().max(low.ceil() + 1.0)),
-        false => (low, high),
+        // The cell of 0 has no edge but 0: other numbers that are nearly 0 are below the range.
+        false if near_zero(low) < 0.0 => (low, near_zero(high)),
+        false => (near_zero(low), high),
     };
     let (Some(first), Some(last)) = (Decimal::shortest(low), Decimal::shortest(high)) else {
         return Vec::new();
@@ -119,13 +121,19 @@ pub fn quantile_edges(
         let above = inner.get(k + 1).map_or(high, |next| next.0);
         let step = if is_integer { width.max(2.0) } else { *width };
         let gap = (edge - below).min(above - edge).max(step);
-        let Some(rounded) = grid::nearest_multiple(*edge, gap / 2.0) else { continue };
+        let edge = near_zero(*edge);
+        let Some(rounded) = grid::nearest_multiple(edge, gap / 2.0) else { continue };
         if edges.last().is_some_and(|last| *last < rounded) && rounded < last {
             edges.push(rounded);
         }
     }
     edges.push(last);
     edges
+}
+
+/// Returns 0 for the ends of the cell of 0 and numbers between them, and other numbers as they are.
+fn near_zero(number: f64) -> f64 {
+    if number.abs() <= f64::from(*EXPONENTS.start()).exp2() { 0.0 } else { number }
 }
 
 /// Returns an attribute of a schema, in TOML, with edges and cells for all other values.
@@ -208,6 +216,13 @@ mod tests {
         let schema = Schema::from_toml(&text, "S.toml").unwrap();
         OutOfDomain::Other.check(&schema).unwrap();
         assert_eq!(schema.sizes(), [8]);
+        // Most numbers are 0, the others are equally spread up to 8.
+        let zero = (-16f64).exp2();
+        let fine = [-zero, 0.0, zero, 1.0, 2.0, 4.0, 6.0, 8.0];
+        let zeros = [0.0, 0.0, 60.0, 65.0, 70.0, 80.0, 90.0, 100.0, 100.0, 100.0];
+        let found: Vec<String> =
+            quantile_edges(&zeros, &fine, 5, false).iter().map(ToString::to_string).collect();
+        assert_eq!(found, ["0", "4", "8"]);
         // Half of the numbers are above the range.
         let mut above = prefixes;
         above[CELLS + 1] = 2e5;
