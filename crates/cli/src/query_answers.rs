@@ -43,14 +43,19 @@ fn row(answer: &QueryAnswer) -> Vec<String> {
         Some(x) => format!("{:.*}", decimals as usize, rounded(x * scale) / scale + 0.0),
         None => "-".to_owned(),
     };
-    let interval = match answer.extrapolated && !answer.interval.starts_with("none") {
+    let has_interval = !answer.interval.starts_with("none");
+    let end = |x: Option<f64>, rounded: fn(f64) -> f64| match x {
+        None if has_interval => "unlimited".to_owned(),
+        x => number(x, rounded),
+    };
+    let interval = match answer.extrapolated && has_interval {
         true => format!("{}, extrapolated", answer.interval),
         false => answer.interval.clone(),
     };
     let numbers = [
         number(*estimate, f64::round),
-        number(*low_95, f64::floor),
-        number(*high_95, f64::ceil),
+        end(*low_95, f64::floor),
+        end(*high_95, f64::ceil),
         interval,
     ];
     answer.by.iter().cloned().chain(numbers).collect()

@@ -3,7 +3,7 @@
 use super::chosen::{Target, cell_name};
 use super::mistake::Mistake;
 use super::product_rows::ProductRows;
-use super::rows::Rows;
+use super::rows::{Rows, check_size};
 use super::spans::{End, Spans, to_double};
 use super::syntax::{Measure, Name, Word};
 use crate::domain::AttributeKind;
@@ -270,6 +270,7 @@ fn quantile(
     };
     order.sort_by_key(start);
     check_some(!order.is_empty(), name)?;
+    check_size(name, order.len(), spans.cells.len())?;
     let cell_of = |cell: &usize| {
         let span = spans.cells[*cell].as_ref();
         let (low, high) = span.map_or((None, None), |span| (span.low.as_ref(), span.high.as_ref()));

@@ -3,8 +3,24 @@
 use super::chosen::{Target, cell_name, chosen};
 use super::mistake::Mistake;
 use super::product_rows::ProductRows;
-use super::syntax::{Measure, Term};
+use super::syntax::{Measure, Name, Term};
 use crate::schema::Schema;
+
+/// Maximum number of weights in the rows of an attribute: 128 MiB.
+const MAX_WEIGHTS: usize = 1 << 24;
+
+/// Refuses an attribute with too many rows.
+pub(super) fn check_size(name: &Name, rows: usize, size: usize) -> Result<(), Mistake> {
+    if rows.saturating_mul(size) <= MAX_WEIGHTS {
+        return Ok(());
+    }
+    Err(Mistake::new(
+        name.at(),
+        format!("at most {MAX_WEIGHTS} weights, one per value and cell"),
+        format!("{rows} × {size} for `{name}`"),
+        "use a level of the attribute, or give it fewer values (wider bins)",
+    ))
+}
 
 /// An attribute or level of the combinations.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,9 +95,7 @@ impl Rows {
         }
         ProductRows::new(axes)
     }
-}
 
-impl Rows {
     /// Returns the cells that meet the conditions of a term, and those of its combinations. `end` is
     /// the number of bytes of the query.
     pub(super) fn of(term: &Term, end: usize, schema: &Schema) -> Result<Self, Mistake> {
@@ -118,6 +132,8 @@ impl Rows {
                 return Err(Mistake::new(name.at(), "each attribute once in `by`", found, remedy));
             }
             let size = schema.attributes()[target.position].size;
+            let count = target.nodes(schema).map_or(size, |(labels, _)| labels.len());
+            check_size(name, count, size)?;
             let all: Vec<(String, Vec<bool>)> = match target.nodes(schema) {
                 Some((labels, node_of)) => (labels.iter().enumerate())
                     .map(|(k, label)| {
@@ -143,7 +159,11 @@ impl Rows {
                     cells.push(of_value);
                 }
             }
-            let by = By { name: name.to_string(), position: target.position, values };
+            let name = match &name.level {
+                Some(level) => format!("{} of {}", level.text, name.word.text),
+                None => name.word.text.clone(),
+            };
+            let by = By { name, position: target.position, values };
             rows.by.push((by, cells));
         }
         Ok(rows)

@@ -21,7 +21,8 @@ fn exact_families_are_used_if_there_are_some() {
     assert_eq!(families("count by sex"), [pair("sex", "identity")]);
     assert_eq!(families("count by region"), [pair("place of work", "level(region)")]);
     assert_eq!(families("quantile(children, 0.1)"), [pair("children", "prefix")]);
-    assert_eq!(families("median(age)"), [pair("age", "rows")]);
+    assert_eq!(families("median(age)"), [pair("age", "prefix")]);
+    assert_eq!(families("median(age) where age >= 25"), [pair("age", "rows")]);
     assert_eq!(
         families("mean(children) by sex"),
         [pair("sex, children", "product"), pair("sex", "identity")]
