@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::chart::{Intervals, PublishedMarginal};
 use super::fact::Fact;
 use super::marginals::{Section, candidates, sections};
+use super::published::{Intervals, PublishedMarginal};
 use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::release::answers;
@@ -12,6 +12,7 @@ use crate::release::document::{Block, Line};
 use crate::release::estimates::Estimates;
 use crate::release::reach::Reach;
 use crate::release::statement::{ReleaseStatement, Sections, Statement};
+use crate::schema::Schema;
 use crate::workload::{Family, GroupedWorkload, QueryGroup};
 
 /// The contents of a report.
@@ -71,7 +72,7 @@ impl Report {
         let answers = "every query with its unbiased estimate, standard error and 95 % intervals";
         let adjusted = Fact::new("adjusted.csv", "nonnegative integer answers, biased");
         let adjusted = statement.is_adjusted().then_some(adjusted);
-        Ok(Report::new(statement, workload, answers, adjusted, sections))
+        Ok(Report::new(statement, schema, answers, adjusted, sections))
     }
 
     /// Returns the report of a statement and charts.
@@ -79,7 +80,7 @@ impl Report {
     /// `answers` says what the table of answers has; `derived` is a file computed from them.
     pub(in crate::release) fn new<S: Sections + Serialize>(
         statement: &ReleaseStatement<S>,
-        workload: &GroupedWorkload,
+        schema: &Schema,
         answers: &str,
         derived: Option<Fact>,
         sections: Vec<Section>,
@@ -89,13 +90,10 @@ impl Report {
             Fact::new("measurements/", "noisy integers, from which all other files are computed"),
             Fact::new("statement.json, statement.md", "the statement below"),
         ];
-        let groups = workload.groups().iter().map(QueryGroup::attributes);
-        let used = groups.fold(AttributeSet::EMPTY, AttributeSet::union);
-        let attributes = workload.schema().attributes();
-        let names: Vec<&str> = used.positions().map(|p| attributes[p].name.as_str()).collect();
+        let names: Vec<&str> = schema.attributes().iter().map(|a| a.name.as_str()).collect();
         Report {
             title: "Private release".into(),
-            summary: statement.summary(&workload.count().to_string(), &names),
+            summary: statement.summary(&names),
             facts: statement.facts(),
             files: files.into_iter().chain(derived).collect(),
             sections,

@@ -1,6 +1,6 @@
 //! The heat map of a pair of attributes.
 
-use super::chart::{Intervals, PublishedMarginal, decimals_of, number, value};
+use super::published::{Intervals, PublishedMarginal, decimals_of, number, value};
 use crate::schema::Schema;
 
 /// Maximum values of the attribute with more values, of the other one, and of pairs of them.
@@ -65,7 +65,7 @@ impl HeatMap {
     fn note(&self, intervals: &Intervals) -> String {
         let decimals = self.decimals();
         let mut note = format!(
-            "Rows: {}; columns: {}. Darkest: {} records.",
+            "Rows: {}; columns: {}. Darkest: {} records, on a square-root scale.",
             self.rows.0,
             self.columns.0,
             number(self.largest(), decimals)

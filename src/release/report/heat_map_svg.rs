@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::chart::number;
 use super::heat_map::HeatMap;
+use super::published::number;
 use super::svg::{WIDTH, title};
 use crate::release::document::escaped;
 
@@ -83,7 +83,7 @@ pub(super) fn drawing(name: &str, heat_map: &HeatMap) -> String {
         for ((column, of_column), &(estimate, interval)) in columns.iter().enumerate().zip(cells) {
             let (x, middle) = (left + width * column as f64, left + width * (column as f64 + 0.5));
             let class = if estimate < 0.0 { "bar negative" } else { "bar" };
-            let share = if largest > 0.0 { estimate.abs() / largest } else { 0.0 };
+            let share = if largest > 0.0 { (estimate.abs() / largest).sqrt() } else { 0.0 };
             let both = format!("{label} · {of_column}");
             let _ = write!(
                 out,
@@ -103,7 +103,8 @@ pub(super) fn drawing(name: &str, heat_map: &HeatMap) -> String {
                 let text = number(estimate, decimals);
                 let _ = write!(
                     out,
-                    "<text x=\"{middle:.1}\" y=\"{text_line:.1}\" text-anchor=\"middle\">{text}</text>"
+                    "<text x=\"{middle:.1}\" y=\"{text_line:.1}\" text-anchor=\"middle\">\
+                     {text}</text>"
                 );
             }
             out.push_str("</g>\n");

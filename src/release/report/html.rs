@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::contents::Report;
-use super::svg;
+use super::{heat_map_svg, svg};
 use crate::release::document::{Block, block_to_html, escaped, line_to_html};
 
 /// Colours and layout: light and dark, narrow and wide, and print.
@@ -48,7 +48,11 @@ fn page(report: &Report) -> String {
             for note in &chart.notes {
                 let _ = writeln!(out, "<p class=\"note\">{}</p>", escaped(note));
             }
-            let _ = writeln!(out, "{}\n</figure>", svg::drawing(chart));
+            let drawing = match &chart.heat_map {
+                Some(heat_map) => heat_map_svg::drawing(&chart.title, heat_map),
+                None => svg::drawing(chart),
+            };
+            let _ = writeln!(out, "{drawing}\n</figure>");
         }
         out.push_str("</div>\n</section>\n");
     }

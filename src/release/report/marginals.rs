@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::chart::{Chart, Intervals, PublishedMarginal};
+use super::chart::Chart;
+use super::published::{Intervals, PublishedMarginal};
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::Result;
 use crate::residual::summed;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::chart::{Bar, Chart, number};
-use super::heat_map_svg;
+use super::chart::{Bar, Chart};
+use super::published::number;
 use crate::release::document::escaped;
 
 /// The width of a chart.
@@ -26,11 +26,8 @@ const BAR_HEIGHT: f64 = 11.0;
 const SHORT_ROW: f64 = 20.0;
 const LONG_ROW: f64 = 33.0;
 
-/// Returns the drawing of a chart.
+/// Returns the drawing of the bars of a chart.
 pub(super) fn drawing(chart: &Chart) -> String {
-    if let Some(heat_map) = &chart.heat_map {
-        return heat_map_svg::drawing(&chart.title, heat_map);
-    }
     let longest = chart.bars.iter().map(|bar| bar.label.chars().count()).max().unwrap_or(0);
     let is_long = longest > MAX_SHORT_LABEL;
     let (left, row) = match is_long {

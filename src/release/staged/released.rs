@@ -64,5 +64,6 @@ pub fn report(
     })?;
     let answers = "every query with its estimate and the bound of its marginal";
     let records = Fact::new("records.csv", "synthetic records that follow the estimates");
-    Ok(Report::new(statement, workload, answers, statement.synthetic().map(|_| records), sections))
+    let derived = statement.synthetic().map(|_| records);
+    Ok(Report::new(statement, workload.schema(), answers, derived, sections))
 }

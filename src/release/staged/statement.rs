@@ -199,6 +199,10 @@ impl Sections for StagedSections {
         line
     }
 
+    fn published_in_words(&self) -> String {
+        format!("estimated answers to {} queries", self.queries)
+    }
+
     fn exactness_in_words(&self) -> Line {
         match &self.certificate {
             None => "The errors of the answers depend on the records and have no bound.".into(),

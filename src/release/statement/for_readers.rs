@@ -15,21 +15,19 @@ const NAMES_SHOWN: usize = 12;
 
 impl<S: Sections + Serialize> ReleaseStatement<S> {
     /// Returns three sentences: what was published, how exact it is, and what is protected.
-    pub(in crate::release) fn summary(&self, queries: &str, attributes: &[&str]) -> Line {
+    pub(in crate::release) fn summary(&self, attributes: &[&str]) -> Line {
         let (shown, more) = attributes.split_at(attributes.len().min(NAMES_SHOWN));
         let more = match more.len() {
             0 => String::new(),
             _ => " and others".to_owned(),
         };
         let (epsilon, delta) = (shortest(self.epsilon_and_delta().0), shortest(self.delta()));
-        let mut line: Line =
-            format!("This release publishes estimated answers to {queries} queries about the ")
-                .into();
-        line.extend([
-            text("records of a table with the attributes "),
-            text(shown.join(", ")),
-            text(format!("{more}. ")),
-        ]);
+        let mut line: Line = format!(
+            "This release publishes {} about the records of a table with the attributes {}{more}. ",
+            self.sections.published_in_words(),
+            shown.join(", ")
+        )
+        .into();
         line.extend(self.sections.exactness_in_words().0);
         line.extend([text(format!(
             " It protects {} by differential privacy with ε = {epsilon} at δ = {delta}: {} changes \
@@ -67,7 +65,8 @@ impl<S: Sections + Serialize> ReleaseStatement<S> {
         ];
         let tables = match self.unit().neighbours {
             Neighbours::AddOrRemoveOneRecord => {
-                "The two tables differ in whether or not the records of one such person are in them."
+                "The two tables differ in whether or not the records of one such person are in \
+                 them."
             }
             Neighbours::ReplaceOneRecord => {
                 "The two tables differ in the values of the records of one such person; the number \

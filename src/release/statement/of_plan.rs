@@ -174,6 +174,10 @@ impl Sections for PlanSections {
         .into()
     }
 
+    fn published_in_words(&self) -> String {
+        format!("estimated answers to {} queries", self.queries)
+    }
+
     fn exactness_in_words(&self) -> Line {
         let rmse = if self.rmse >= 1.0 { at_most(self.rmse, 1) } else { in_digits(self.rmse) };
         [

@@ -65,6 +65,9 @@ pub trait Sections {
     /// Returns the errors of the answers.
     fn answers_in_words(&self) -> Line;
 
+    /// Returns what is published, as the object of a sentence.
+    fn published_in_words(&self) -> String;
+
     /// Returns how exact the answers are, as a sentence for readers without a technical background.
     fn exactness_in_words(&self) -> Line;
 

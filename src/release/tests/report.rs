@@ -188,15 +188,18 @@ fn texts_are_escaped_and_empty_charts_are_drawn() {
     assert!(!page.contains("<script") && !page.contains("NaN"));
 }
 
-/// The first paragraph says what was published, how exact, and what protects whom; the part for legal
-/// review follows the unit of the release.
+/// The first paragraph says what was published, how exact, and what protects whom; the part for
+/// legal review follows the unit of the release.
 #[test]
 fn readers_without_background_have_a_summary_and_the_guarantees() {
     use crate::privacy::Neighbours;
     let text_of = |neighbours, rows| {
         let unit = PrivacyUnit { neighbours, rows, distinct: None };
         let (workload, plan) = plan_of("query-smasher", &SIZES, PAIRS, 5.0, unit);
-        let measured = released(&plan, &records_of(workload.schema(), &[vec![0, 0, 0]]), 3);
+        let mut measured = released(&plan, &records_of(workload.schema(), &[vec![0, 0, 0]]), 3);
+        let rho = plan.cost().rounded_up().unwrap();
+        let terms = Terms { rho, delta: 1e-9, rule: OutOfDomain::Drop, person: None };
+        measured.header.statement = Statement::of(&plan, terms, "", "", None).unwrap();
         let page = report(&workload, &measured).to_html();
         (texts(&page).concat(), page)
     };
@@ -215,7 +218,7 @@ fn readers_without_background_have_a_summary_and_the_guarantees() {
     let summary = page.find("class=\"summary\"").unwrap();
     assert!(summary < page.find("class=\"facts\"").unwrap());
     let (text, _) = text_of(Neighbours::ReplaceOneRecord, 2);
-    for part in ["at most 2 records", "what the records of a person say changes", "not protected"] {
+    for part in ["everybody with at most 2 records", "what the records of a person say changes"] {
         assert!(text.contains(part), "{part}");
     }
     // e^ε is rounded up: ε of a budget of 5 is far above 1, and its factor is a number.
