@@ -145,13 +145,23 @@ def html_page(folder):
         if line and line[0] not in "#|":
             line = plain(line[2:] if line.startswith("- ") else line)
             require(line in text, f"the paragraph {line[:80]}…", "none or another", file)
+    words = re.findall(r'<p class="summary">(.*?)</p>', body, re.DOTALL)
+    words += re.findall(r'<section class="guarantees">(.*?)</section>', body, re.DOTALL)
+    require(len(words) == 2, "a summary and what is guaranteed", f"{len(words)} of them", file)
+    # e^ε, rounded up to two decimals.
+    factor = math.ceil(100 * math.exp(min(folder.statement["epsilon"], 20.0))) / 100
+    known = explained(folder) + [factor, 1.0]
+    for part in words:
+        part = without(plain(html.unescape(re.sub(r"<[^>]*>", " ", part))), names_of(folder))
+        token = unexplained(part, known)
+        require(token is None, "numbers of statement.json", f"{token} in: {part[:60]}…", file)
     facts = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", body)
     for name, fact in facts:
         fact = without(plain(html.unescape(re.sub(r"<[^>]*>", "", fact))), names_of(folder))
         token = unexplained(fact,
                             explained(folder)) if not name.endswith((".csv", ".md", "/")) else None
         require(token is None, "numbers of statement.json", f"{name}: {token}", file)
-    return "its facts and its statement; the charts could not be checked"
+    return "its summary, facts and statement; the charts could not be checked"
 
 def ledger(folder, path):
     """Checks the chain of the ledger, its budget, and the reservation of the release."""

@@ -133,6 +133,15 @@ impl Sections for OpenValuesSections {
         .into()
     }
 
+    fn published_in_words(&self) -> String {
+        "the values that enough records have".to_owned()
+    }
+
+    fn exactness_in_words(&self) -> Line {
+        format!("The standard deviation of a noisy count is {} records.", in_digits(self.deviation))
+            .into()
+    }
+
     fn derived_in_words(&self) -> Option<Line> {
         None
     }

@@ -2,16 +2,17 @@
 
 use serde::Serialize;
 
-use super::chart::PublishedMarginal;
 use super::fact::Fact;
 use super::marginals::{Section, candidates, sections};
+use super::published::{Intervals, PublishedMarginal};
 use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::release::answers;
-use crate::release::document::Block;
+use crate::release::document::{Block, Line};
 use crate::release::estimates::Estimates;
 use crate::release::reach::Reach;
 use crate::release::statement::{ReleaseStatement, Sections, Statement};
+use crate::schema::Schema;
 use crate::workload::{Family, GroupedWorkload, QueryGroup};
 
 /// The contents of a report.
@@ -19,12 +20,16 @@ use crate::workload::{Family, GroupedWorkload, QueryGroup};
 pub struct Report {
     /// The title.
     pub title: String,
+    /// What was published, how exact it is, and what is protected, in three sentences.
+    pub summary: Line,
     /// The most important facts.
     pub facts: Vec<Fact>,
     /// The files of the release, with what they contain.
     pub files: Vec<Fact>,
     /// The charts.
     pub sections: Vec<Section>,
+    /// What is guaranteed, to whom, on which assumptions, and what is not.
+    pub guarantees: Vec<Block>,
     /// The statement.
     pub statement: Vec<Block>,
 }
@@ -59,13 +64,15 @@ impl Report {
             Ok(PublishedMarginal {
                 attributes,
                 estimates: answers.iter().map(|answer| answer.estimate).collect(),
-                half_widths: answers.iter().map(|answer| reach * answer.standard_error).collect(),
-                bound: None,
+                intervals: Intervals::Each(
+                    answers.iter().map(|answer| reach * answer.standard_error).collect(),
+                ),
             })
         })?;
         let answers = "every query with its unbiased estimate, standard error and 95 % intervals";
         let adjusted = Fact::new("adjusted.csv", "nonnegative integer answers, biased");
-        Ok(Report::new(statement, answers, statement.is_adjusted().then_some(adjusted), sections))
+        let adjusted = statement.is_adjusted().then_some(adjusted);
+        Ok(Report::new(statement, schema, answers, adjusted, sections))
     }
 
     /// Returns the report of a statement and charts.
@@ -73,6 +80,7 @@ impl Report {
     /// `answers` says what the table of answers has; `derived` is a file computed from them.
     pub(in crate::release) fn new<S: Sections + Serialize>(
         statement: &ReleaseStatement<S>,
+        schema: &Schema,
         answers: &str,
         derived: Option<Fact>,
         sections: Vec<Section>,
@@ -82,11 +90,14 @@ impl Report {
             Fact::new("measurements/", "noisy integers, from which all other files are computed"),
             Fact::new("statement.json, statement.md", "the statement below"),
         ];
+        let names: Vec<&str> = schema.attributes().iter().map(|a| a.name.as_str()).collect();
         Report {
             title: "Private release".into(),
+            summary: statement.summary(&names),
             facts: statement.facts(),
             files: files.into_iter().chain(derived).collect(),
             sections,
+            guarantees: statement.guarantees(),
             statement: statement.blocks(),
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::contents::Report;
-use super::svg;
+use super::{heat_map_svg, svg};
 use crate::release::document::{Block, block_to_html, escaped, line_to_html};
 
 /// Colours and layout: light and dark, narrow and wide, and print.
@@ -23,7 +23,8 @@ fn page(report: &Report) -> String {
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <h1>{title}</h1>\n<dl class=\"facts\">\n"
+         <h1>{title}</h1>\n<p class=\"summary\">{}</p>\n<dl class=\"facts\">\n",
+        line_to_html(&report.summary)
     );
     for fact in &report.facts {
         let (name, value) = (escaped(&fact.name), line_to_html(&fact.value));
@@ -47,10 +48,19 @@ fn page(report: &Report) -> String {
             for note in &chart.notes {
                 let _ = writeln!(out, "<p class=\"note\">{}</p>", escaped(note));
             }
-            let _ = writeln!(out, "{}\n</figure>", svg::drawing(chart));
+            let drawing = match &chart.heat_map {
+                Some(heat_map) => heat_map_svg::drawing(&chart.title, heat_map),
+                None => svg::drawing(chart),
+            };
+            let _ = writeln!(out, "{drawing}\n</figure>");
         }
         out.push_str("</div>\n</section>\n");
     }
+    out.push_str("<section class=\"guarantees\">\n<h2>For legal review</h2>\n");
+    for block in &report.guarantees {
+        let _ = writeln!(out, "{}", block_to_html(block));
+    }
+    out.push_str("</section>\n");
     statement(&mut out, &report.statement);
     out.push_str("</main>\n</body>\n</html>\n");
     out

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::chart::{Chart, PublishedMarginal};
+use super::chart::Chart;
+use super::published::{Intervals, PublishedMarginal};
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::Result;
 use crate::residual::summed;
@@ -53,11 +54,17 @@ pub fn sections(
 ) -> Result<Vec<Section>> {
     let mut singles = Vec::new();
     let mut pairs: Vec<(f64, PublishedMarginal)> = Vec::new();
-    let (mut has_intervals, mut has_bars) = (true, false);
+    let mut notes = BTreeSet::new();
     for &set in sets {
         let published = marginal(set)?;
-        has_intervals &= !published.half_widths.is_empty();
-        has_bars = true;
+        notes.insert(match published.intervals {
+            Intervals::None => "",
+            Intervals::Each(_) => " Lines are 95 % intervals, each for one estimate alone.",
+            Intervals::OfSum(_) => {
+                " Lines extend to the 95 % bound of the sum of all absolute errors of a marginal, \
+                 so that the errors of single estimates are usually much smaller."
+            }
+        });
         match set.len() {
             1 => singles.push(Chart::of(schema, schema.names(set), &published)),
             2 => {
@@ -73,10 +80,7 @@ pub fn sections(
             _ => {}
         }
     }
-    let intervals = match has_intervals && has_bars {
-        true => " Lines are 95 % intervals, each for one estimate alone.",
-        false => "",
-    };
+    let lines = notes.into_iter().collect::<String>();
     let pair = |(rank, (_, published)): (usize, &(f64, PublishedMarginal))| {
         let names: Vec<String> =
             published.attributes.of_size(1).map(|single| schema.names(single)).collect();
@@ -85,7 +89,7 @@ pub fn sections(
     let pairs: Vec<Chart> = pairs.iter().enumerate().map(pair).collect();
     let mut sections = Vec::new();
     if !singles.is_empty() {
-        let note = format!("Estimated numbers of records.{intervals}");
+        let note = format!("Estimated numbers of records.{}", intervals_of(&singles, &lines));
         sections.push(Section { heading: "Single attributes".into(), note, charts: singles });
     }
     if !pairs.is_empty() {
@@ -95,11 +99,18 @@ pub fn sections(
         };
         let note = format!(
             "Estimated numbers of records, by decreasing mutual information of the published \
-             estimates.{intervals}"
+             estimates.{}",
+            intervals_of(&pairs, &lines)
         );
         sections.push(Section { heading, note, charts: pairs });
     }
     Ok(sections)
+}
+
+/// Returns what lines mean, if some chart has any.
+fn intervals_of<'a>(charts: &[Chart], lines: &'a str) -> &'a str {
+    let has_lines = |chart: &Chart| chart.bars.iter().any(|bar| bar.interval.is_some());
+    if charts.iter().any(has_lines) { lines } else { "" }
 }
 
 /// Returns the mutual information of two attributes in nats, from estimates.
@@ -122,8 +133,7 @@ fn dependence(sizes: &[usize], published: &PublishedMarginal) -> f64 {
     let all: f64 = rows.iter().sum::<f64>().max(f64::MIN_POSITIVE);
     let term = |(cell, &p): (usize, &f64)| {
         let q = rows[cell / columns] * lines[cell % columns] / all;
-        let width = published.half_widths.get(cell).copied().unwrap_or(0.0);
-        if (p - q).abs() <= width || q <= 0.0 {
+        if (p - q).abs() <= published.half_width(cell) || q <= 0.0 {
             return 0.0;
         }
         let logarithm = if p > 0.0 { p * (p / q).ln() } else { 0.0 };
@@ -142,8 +152,8 @@ mod tests {
         PublishedMarginal {
             attributes: set(&[0, 1]),
             estimates: estimates.to_vec(),
-            half_widths: half_width.map_or(Vec::new(), |w| vec![w; estimates.len()]),
-            bound: None,
+            intervals: half_width
+                .map_or(Intervals::None, |w| Intervals::Each(vec![w; estimates.len()])),
         }
     }
 

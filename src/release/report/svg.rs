@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::chart::{Bar, Chart, number};
+use super::chart::{Bar, Chart};
+use super::published::number;
 use crate::release::document::escaped;
 
 /// The width of a chart.
-const WIDTH: f64 = 360.0;
+pub(super) const WIDTH: f64 = 360.0;
 
 /// The width of a character of labels.
 const CHARACTER_WIDTH: f64 = 6.8;
@@ -25,7 +26,7 @@ const BAR_HEIGHT: f64 = 11.0;
 const SHORT_ROW: f64 = 20.0;
 const LONG_ROW: f64 = 33.0;
 
-/// Returns the drawing of a chart.
+/// Returns the drawing of the bars of a chart.
 pub(super) fn drawing(chart: &Chart) -> String {
     let longest = chart.bars.iter().map(|bar| bar.label.chars().count()).max().unwrap_or(0);
     let is_long = longest > MAX_SHORT_LABEL;
@@ -34,10 +35,7 @@ pub(super) fn drawing(chart: &Chart) -> String {
         false => (8.0 + CHARACTER_WIDTH * longest.max(2) as f64, SHORT_ROW),
     };
     let decimals = chart.decimals();
-    let ends = |bar: &Bar| {
-        let width = bar.half_width.unwrap_or(0.0);
-        (bar.estimate - width, bar.estimate + width)
-    };
+    let ends = |bar: &Bar| bar.interval.unwrap_or((bar.estimate, bar.estimate));
     let low = chart.bars.iter().map(|bar| ends(bar).0).fold(0.0, f64::min);
     let high = chart.bars.iter().map(|bar| ends(bar).1).fold(0.0, f64::max);
     let span = if high > low { high - low } else { 1.0 };
@@ -61,12 +59,11 @@ pub(super) fn drawing(chart: &Chart) -> String {
             "<g><title>{}</title><text x=\"{label_x}\" y=\"{label_line}\" \
              text-anchor=\"{anchor}\">{}</text><rect class=\"{class}\" x=\"{from:.1}\" \
              y=\"{top}\" width=\"{:.1}\" height=\"{BAR_HEIGHT}\" rx=\"1.5\"/>",
-            escaped(&title(bar, decimals)),
+            escaped(&title(&bar.label, bar.estimate, bar.interval, decimals)),
             escaped(&shortened(&bar.label)),
             to - from,
         );
-        if bar.half_width.is_some_and(|width| width > 0.0) {
-            let (low, high) = ends(bar);
+        if let Some((low, high)) = bar.interval.filter(|(low, high)| low < high) {
             let (low, high) = (at(low), at(high));
             let (cap_top, cap_bottom) = (middle - 3.0, middle + 3.0);
             let _ = write!(
@@ -93,16 +90,20 @@ pub(super) fn drawing(chart: &Chart) -> String {
 }
 
 /// Returns the whole label with the estimate and its interval.
-fn title(bar: &Bar, decimals: usize) -> String {
-    let estimate = number(bar.estimate, decimals);
-    match bar.half_width {
-        Some(width) => format!(
-            "{}: {estimate}, 95 % interval {} to {}",
-            bar.label,
-            number(bar.estimate - width, decimals),
-            number(bar.estimate + width, decimals)
+pub(super) fn title(
+    label: &str,
+    estimate: f64,
+    interval: Option<(f64, f64)>,
+    decimals: usize,
+) -> String {
+    let estimate = number(estimate, decimals);
+    match interval {
+        Some((low, high)) => format!(
+            "{label}: {estimate}, 95 % interval {} to {}",
+            number(low, decimals),
+            number(high, decimals)
         ),
-        None => format!("{}: {estimate}", bar.label),
+        None => format!("{label}: {estimate}"),
     }
 }
 

@@ -5,8 +5,8 @@ use super::statement::{CertificateStatement, Stage, StagedSections, StagedStatem
 use crate::error::Result;
 use crate::mechanism::LevelQueries;
 use crate::privacy::ExactRho;
-use crate::release::report::{Fact, PublishedMarginal, Report, candidates, sections};
-use crate::release::statement::{ReleaseStatement, at_most};
+use crate::release::report::{Fact, Intervals, PublishedMarginal, Report, candidates, sections};
+use crate::release::statement::ReleaseStatement;
 use crate::workload::GroupedWorkload;
 
 impl ReleaseStatement<StagedSections> {
@@ -59,16 +59,11 @@ pub fn report(
     let sets = candidates(schema, queries.iter().flat_map(LevelQueries::sets));
     let sections = sections(schema, &sets, &mut |attributes| {
         let marginal = marginals.marginal(attributes)?;
-        let bound =
-            |bound| format!("The absolute errors add up to at most {} (95 %).", at_most(bound, 1));
-        Ok(PublishedMarginal {
-            attributes,
-            estimates: marginal.cells,
-            half_widths: Vec::new(),
-            bound: marginal.error_bound.map(bound),
-        })
+        let intervals = marginal.error_bound.map_or(Intervals::None, Intervals::OfSum);
+        Ok(PublishedMarginal { attributes, estimates: marginal.cells, intervals })
     })?;
     let answers = "every query with its estimate and the bound of its marginal";
     let records = Fact::new("records.csv", "synthetic records that follow the estimates");
-    Ok(Report::new(statement, answers, statement.synthetic().map(|_| records), sections))
+    let derived = statement.synthetic().map(|_| records);
+    Ok(Report::new(statement, workload.schema(), answers, derived, sections))
 }

@@ -199,6 +199,23 @@ impl Sections for StagedSections {
         line
     }
 
+    fn published_in_words(&self) -> String {
+        format!("estimated answers to {} queries", self.queries)
+    }
+
+    fn exactness_in_words(&self) -> Line {
+        match &self.certificate {
+            None => "The errors of the answers depend on the records and have no bound.".into(),
+            Some(certificate) => format!(
+                "With a probability of at least 95 %, the absolute errors of a marginal add up to \
+                 at most {} records on average over the marginals, and every answer on them has an \
+                 error bound.",
+                at_most(certificate.bounds.mean_error_bound_95, 1)
+            )
+            .into(),
+        }
+    }
+
     fn derived_in_words(&self) -> Option<Line> {
         self.synthetic.as_ref().map(SyntheticRecords::in_words)
     }

@@ -3,11 +3,13 @@
 //! | file | purpose |
 //! |---|---|
 //! | `release_statement` | what every release states, and the trait of a mechanism's sections |
+//! | `for_readers` | the summary of a report, and what is guaranteed |
 //! | `of_plan` | the sections of data-independent plans; those of staged releases are in `staged` |
 //! | `measured_row` | the table of measurements |
 //! | `decimals` | numbers as texts |
 
 mod decimals;
+mod for_readers;
 mod measured_row;
 mod of_plan;
 mod release_statement;

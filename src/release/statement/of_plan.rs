@@ -174,6 +174,23 @@ impl Sections for PlanSections {
         .into()
     }
 
+    fn published_in_words(&self) -> String {
+        format!("estimated answers to {} queries", self.queries)
+    }
+
+    fn exactness_in_words(&self) -> Line {
+        let rmse = if self.rmse >= 1.0 { at_most(self.rmse, 1) } else { in_digits(self.rmse) };
+        [
+            text(format!(
+                "The root mean square error of the answers is about {rmse} (in records for counts, \
+                 weighted as the workload says), and "
+            )),
+            code("answers.csv"),
+            text(" has a 95 % interval for every answer."),
+        ]
+        .into()
+    }
+
     fn derived_in_words(&self) -> Option<Line> {
         let adjusted = self.adjusted.as_ref()?;
         Some([strong("Adjusted answers."), text(format!(" {adjusted}"))].into())

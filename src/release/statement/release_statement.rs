@@ -61,6 +61,12 @@ pub trait Sections {
     /// Returns the errors of the answers.
     fn answers_in_words(&self) -> Line;
 
+    /// Returns what is published, as the object of a sentence.
+    fn published_in_words(&self) -> String;
+
+    /// Returns how exact the answers are, as a sentence for readers without a technical background.
+    fn exactness_in_words(&self) -> Line;
+
     /// Returns the description of what was computed from the answers, if anything was.
     fn derived_in_words(&self) -> Option<Line>;
 
@@ -214,6 +220,21 @@ impl<S> ReleaseStatement<S> {
     /// Returns what happens to missing values and values outside every attribute.
     pub fn values_outside(&self) -> &[ValuesOutside] {
         &self.values_outside
+    }
+
+    /// Returns δ.
+    pub(super) fn delta(&self) -> f64 {
+        self.delta
+    }
+
+    /// Returns the column that identifies persons, if there is one.
+    pub(super) fn person_column(&self) -> Option<&str> {
+        self.person_limit.as_ref().map(|limit| limit.column.as_str())
+    }
+
+    /// Returns whether counts are published without noise.
+    pub(super) fn has_public_counts(&self) -> bool {
+        !self.public_counts.is_empty() || self.number_of_records_is_public
     }
 
     /// Returns the text of the workload.
