@@ -4,14 +4,13 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use rand_chacha::ChaCha20Rng;
-use rand_chacha::rand_core::SeedableRng;
-use rand_distr::{Distribution, StandardNormal};
-
 use matmech::Workload;
 use matmech::privacy::{OperatingSystemNoise, RationalDeviation};
 use matmech::strategy::Problem;
 use matmech::strategy::stream::{Form, Stream, StreamOptions, StreamedNoise};
+use rand_chacha::ChaCha20Rng;
+use rand_chacha::rand_core::SeedableRng;
+use rand_distr::{Distribution, StandardNormal};
 
 /// The number of values, too few for a second thread.
 const VALUES: usize = 4000;

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `column` | the cell numbers of one attribute, 1, 2 or 4 bytes each |
 //! | `records` | a table, and one marginal of it |
-//! | `contingency`, `popcount` | many marginals of a table, by bit sets |
+//! | `contingency` | many marginals of a table, by bit sets |
 //! | `table` | sources of tables with typed columns: CSV files, columns in memory |
 //! | `open_table` | a source whose columns fit a schema, before any record is read |
 //! | `record_coder` | values to cells |
@@ -27,7 +27,6 @@ mod marginal_files;
 mod open_table;
 mod out_of_domain;
 mod person_limit;
-mod popcount;
 mod private_records;
 mod public_records;
 mod record_coder;

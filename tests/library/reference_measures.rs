@@ -2,9 +2,6 @@
 //! computed values.
 
 use approx::assert_relative_eq;
-use rand::SeedableRng;
-use rand_chacha::ChaCha20Rng;
-
 use matmech::access::PrivateTable;
 use matmech::data::Records;
 use matmech::domain::{Attribute, AttributeKind};
@@ -13,6 +10,8 @@ use matmech::planner::{Anova, BoundWeights, GlobalBound, Planner};
 use matmech::privacy::{PrivacyCost, Rho};
 use matmech::schema::Schema;
 use matmech::workload::{Family, GroupFamily, GroupedWorkload};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
 
 /// Prefix queries on numeric attributes, which come first, and identity on categorical ones.
 fn hybrid(numeric: &[usize], categorical: &[usize], ways: &[usize]) -> GroupedWorkload {

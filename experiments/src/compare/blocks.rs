@@ -1,4 +1,4 @@
-//! The blocks of the report: plain data, which Markdown and the HTML page render, and their Markdown.
+//! The blocks of the report: plain data, which the HTML page renders too, and their Markdown.
 
 use super::verdict::Verdict;
 

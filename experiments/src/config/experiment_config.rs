@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use matmech::hash::sha256_of_file;
+
 use super::compare_spec::CompareSpec;
 use super::document::line_of;
 use super::figure_spec::FigureSpec;
@@ -11,7 +13,6 @@ use crate::entry::Entry;
 use crate::error::{Document, Error};
 use crate::files::{canonical, hex, sha256_of_fields};
 use crate::layout::{Part, Profile};
-use matmech::hash::sha256_of_file;
 
 /// The changes of a profile: keys of the grid, and the expected cost.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]

@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::time::Instant;
 
+use matmech::named_file::relative_to;
 use tracing::error;
 
 use super::address::cell_rng;
@@ -21,7 +22,6 @@ use crate::columns::{GAP, LOWER_BOUND, SECONDS, VALUE};
 use crate::error::{CellFailure, Error, Result};
 use crate::experiment::Row;
 use crate::remembered::locked;
-use matmech::named_file::relative_to;
 
 /// The outcome of a run.
 #[derive(Debug)]

@@ -1,10 +1,11 @@
 //! The errors of the reproduction.
 
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+
 use super::file::FileRole;
 use super::location::{Document, Location};
 use super::problem::{ConfigProblem, Parts};
-use std::fmt::Display;
-use std::path::{Path, PathBuf};
 
 /// The result of every fallible function of this crate.
 pub type Result<T> = std::result::Result<T, Error>;

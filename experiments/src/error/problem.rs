@@ -2,9 +2,8 @@
 
 use std::fmt::{self, Display};
 
-use strsim::levenshtein;
-
 use matmech::call::nearest;
+use strsim::levenshtein;
 
 /// A problem at a location of a config.
 #[derive(Debug)]

@@ -1,13 +1,13 @@
 //! Numerical checks of worked examples and theorems of S1.
 
+use matmech::strategy;
+use matmech::workload::{Family, Gram, RangeSample, Workload, range_count};
 use ndarray::{Array1, Array2, Axis, array, concatenate};
 use rand::RngExt;
 use rand_chacha::ChaCha20Rng;
 
 use crate::error::{Error, Result};
 use crate::experiment::Row;
-use matmech::strategy;
-use matmech::workload::{Family, Gram, RangeSample, Workload, range_count};
 
 /// Counts App. A: the cells of the example after merging, and two standard workloads.
 ///

@@ -1,15 +1,16 @@
 //! The planners of S3's tables: those of the library and those that only the tables need.
 //!
-//! The latter are ResidualPlanner+ with the bases that its authors use for marginals, and its published
-//! form.
+//! The latter are ResidualPlanner+ with the bases that its authors use for marginals, and its
+//! published form.
 
-use super::published::PublishedResidualPlannerPlus;
-use crate::error::{Error, Result};
 use matmech::planner::{
     self, Bases, NoiseDivision, Plan, Planner, ResidualBasis, ResidualPlannerPlus,
 };
 use matmech::privacy::PrivacyCost;
 use matmech::workload::GroupedWorkload;
+
+use super::published::PublishedResidualPlannerPlus;
+use crate::error::{Error, Result};
 
 /// Returns all planners, in the order of messages.
 pub(super) fn planners() -> Vec<Box<dyn Planner>> {

@@ -3,16 +3,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ndarray::Array2;
-use rand_mt::Mt;
-use serde::{Deserialize, Serialize};
-
-use crate::error::{Error, Result};
 use matmech::domain::{Attribute, AttributeKind};
 use matmech::schema::Schema;
 use matmech::workload::{
     Family, GroupFamily, GroupedWorkload, JointQueries, QueryGroup, attribute_sets, groups_of,
 };
+use ndarray::Array2;
+use rand_mt::Mt;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
 
 /// Names of the workloads over `[n]^d`.
 pub(super) const UNIFORM: [&str; 8] =

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::Parser;
-
 use experiments::cli::Arguments;
 use experiments::pages;
 use experiments::verify::{self, Check};

@@ -28,6 +28,7 @@ pub use estimates::SoftIpf;
 pub use evidence::{BINS, Histogram, LogLikelihoods, WIDTHS, Width, WidthPrior, Widths, width};
 pub use learned::{LearnedFit, SetEvidence};
 pub use model::SoftModel;
+pub use records::FittedModel;
 pub use update::{Evidence, Update};
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Synthetic records from a soft model and the measured sets outside its tree.
+//! Fitted models from which synthetic records can be drawn, and the records of a soft model with
+//! measured sets outside its tree.
 
 use rand::Rng;
 
@@ -8,7 +9,7 @@ use crate::data::{Column, Records};
 use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::estimation::MarginalEstimates;
-use crate::estimation::graphical_model::Draws;
+use crate::estimation::graphical_model::{CalibratedTree, Draws};
 use crate::schema::Schema;
 
 /// Number of sweeps over the records.
@@ -76,5 +77,43 @@ impl SoftIpf {
         }
         sets.sort_by_key(|set| (cells(*set), *set));
         sets
+    }
+}
+
+/// A fitted model from which synthetic records can be drawn.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a run has one model")]
+pub enum FittedModel {
+    /// A junction tree.
+    Tree(CalibratedTree),
+    /// A junction tree with measured sets outside it.
+    Soft(SoftIpf),
+}
+
+impl FittedModel {
+    /// Returns the junction tree.
+    pub fn tree(&self) -> &CalibratedTree {
+        match self {
+            FittedModel::Tree(tree) => tree,
+            FittedModel::Soft(soft) => soft.tree(),
+        }
+    }
+
+    /// Returns the estimated number of records.
+    pub fn total(&self) -> f64 {
+        self.tree().total()
+    }
+
+    /// Returns `count` synthetic records.
+    ///
+    /// Those of a junction tree alone are independent draws; see [`SoftIpf::records`] for the others.
+    ///
+    /// # Errors
+    /// A schema of other sizes, an attribute that the model lacks, or a model without records.
+    pub fn records(&self, schema: &Schema, count: usize, rng: &mut dyn Rng) -> Result<Records> {
+        match self {
+            FittedModel::Tree(tree) => tree.sample(schema, count, rng),
+            FittedModel::Soft(soft) => soft.records(schema, count, rng),
+        }
     }
 }

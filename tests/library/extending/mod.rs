@@ -4,6 +4,5 @@
 
 mod cheapest;
 mod equal_marginals;
-mod external;
 mod suffix;
 mod whole_domain;

@@ -1,9 +1,10 @@
 //! Tests of the command `matmech simulate`: its reports, and what it refuses, drops or clamps.
 
+use std::path::Path;
+
 use assert_cmd::Command;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::{contains, starts_with};
-use std::path::Path;
 
 const SCHEMA: &str = r#"
 [[attribute]]

@@ -1,4 +1,4 @@
-//! The options of the certified optimum, the best bounds of a search, and the points that attain them.
+//! The options of the certified optimum, the best bounds of a search, and where these are attained.
 
 use super::dual::DualPoint;
 use crate::certificate::Certificate;

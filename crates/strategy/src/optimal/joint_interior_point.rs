@@ -116,38 +116,6 @@ pub(super) fn run<P: JointPoint>(
     Ok(())
 }
 
-#[cfg(test)]
-pub(super) mod tests {
-    use super::*;
-    use approx::assert_abs_diff_eq;
-    use rand::{RngExt, SeedableRng};
-    use rand_chacha::ChaCha20Rng;
-
-    /// Asserts that `coupling` is `Δg − g ∘ z + (g·z/2) g`, with central differences for Δg.
-    pub(in crate::optimal) fn assert_coupling_is_the_derivative<P: JointPoint>(
-        at: impl Fn(&[f64]) -> P,
-        x: &[f64],
-    ) {
-        const STEP: f64 = 1e-4;
-        let mut rng = ChaCha20Rng::seed_from_u64(8);
-        let z: Array1<f64> = x.iter().map(|_| rng.random_range(-1.0..1.0)).collect();
-        let moved = |sign: f64| {
-            let x: Vec<f64> = x.iter().zip(&z).map(|(x, z)| x * (sign * STEP * z).exp()).collect();
-            at(&x).shares().clone()
-        };
-        let point = at(x);
-        let g = point.shares();
-        let change = (moved(1.0) - moved(-1.0)) / (2.0 * STEP);
-        let expected = change - g * &z + 0.5 * g.dot(&z) * g;
-        let found = point.coupling(&z);
-        let scale = expected.iter().fold(0.0f64, |most, d| most.max(d.abs()));
-        assert!(scale > 1e-3 / x.len() as f64, "the direction changes the shares: {scale}");
-        for (found, expected) in found.iter().zip(&expected) {
-            assert_abs_diff_eq!(*found, *expected, epsilon = 1e-4 * scale);
-        }
-    }
-}
-
 /// Solves `A x = right` for a positive definite A, from zero, until the residual in the norm of the
 /// preconditioner is at most `precision` times its first value, or for `max_steps` products.
 ///
@@ -182,4 +150,36 @@ pub(super) fn conjugate_gradients(
         energy = next;
     }
     Some(x)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use approx::assert_abs_diff_eq;
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha20Rng;
+
+    /// Asserts that `coupling` is `Δg − g ∘ z + (g·z/2) g`, with central differences for Δg.
+    pub(in crate::optimal) fn assert_coupling_is_the_derivative<P: JointPoint>(
+        at: impl Fn(&[f64]) -> P,
+        x: &[f64],
+    ) {
+        const STEP: f64 = 1e-4;
+        let mut rng = ChaCha20Rng::seed_from_u64(8);
+        let z: Array1<f64> = x.iter().map(|_| rng.random_range(-1.0..1.0)).collect();
+        let moved = |sign: f64| {
+            let x: Vec<f64> = x.iter().zip(&z).map(|(x, z)| x * (sign * STEP * z).exp()).collect();
+            at(&x).shares().clone()
+        };
+        let point = at(x);
+        let g = point.shares();
+        let change = (moved(1.0) - moved(-1.0)) / (2.0 * STEP);
+        let expected = change - g * &z + 0.5 * g.dot(&z) * g;
+        let found = point.coupling(&z);
+        let scale = expected.iter().fold(0.0f64, |most, d| most.max(d.abs()));
+        assert!(scale > 1e-3 / x.len() as f64, "the direction changes the shares: {scale}");
+        for (found, expected) in found.iter().zip(&expected) {
+            assert_abs_diff_eq!(*found, *expected, epsilon = 1e-4 * scale);
+        }
+    }
 }

@@ -2,11 +2,12 @@
 
 use std::fs;
 
-use crate::compare::root::{COMPARE, REFERENCE, Root};
 use experiments::config::Profile;
 use experiments::derive;
 use experiments::error::{Error, FileRole};
 use experiments::layout::Results;
+
+use crate::compare::root::{COMPARE, REFERENCE, Root};
 
 #[test]
 fn missing_files_are_reported_together_with_the_command() {

@@ -6,13 +6,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use assert_cmd::cargo::cargo_bin_cmd;
+use experiments::datasets::STAND_IN;
+use experiments::files::sha256_hex;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
 use crate::engine::data::{CONTENT, Setup, manifest_text, setup};
 use crate::engine::toy::Project;
-use experiments::datasets::STAND_IN;
-use experiments::files::sha256_hex;
 
 /// Returns `reproduce … --root ROOT` without user data.
 fn reproduce(root: &Path, words: &[&str]) -> assert_cmd::Command {
