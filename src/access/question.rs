@@ -1,4 +1,4 @@
-//! Questions to private data, and their privacy costs.
+//! Questions to private data, their privacy costs, and the trait by which mechanisms ask them.
 
 use super::selection::{CandidateSelection, Candidates};
 use crate::domain::{AttributeSet, AxisSet};

@@ -1,4 +1,5 @@
-//! GReM-MLE: maximum-likelihood consistent marginals from noisy residuals (S4, Sec. 4.1, Alg. 3).
+//! The trait of all estimators, and GReM-MLE: maximum-likelihood consistent marginals from noisy
+//! residuals (S4, Sec. 4.1, Alg. 3).
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Tables with typed columns, read in batches.
+//! Tables with typed columns, read in batches, and values of any type.
 
 use std::fmt;
 use std::path::Path;

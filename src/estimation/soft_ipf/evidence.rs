@@ -1,4 +1,4 @@
-//! The evidence of a noisy marginal on the width of its prior.
+//! The evidence of a noisy marginal on the width of its prior, and the widths of sets.
 //!
 //! The width τ of a set is the prior standard deviation of ln(v/q), with v the true marginal and q
 //! the estimate without the set. It is one of τ_k = 0.005 · 2^(k/2), k = 0…20. With
