@@ -40,8 +40,8 @@ impl Covariance {
         self.left += weight * other.left;
     }
 
-    /// Returns the variance, if this is one: 0 if it is less than 10⁻⁹ of what the measurements alone
-    /// have, because then the answer is known.
+    /// Returns the variance, if this is one: 0 if it is less than 10⁻⁹ of what the measurements
+    /// alone have, because then the answer is known.
     pub(in crate::release) fn variance(self) -> f64 {
         if self.left < MIN_SHARE * self.measured { 0.0 } else { self.left.max(0.0) }
     }
