@@ -21,8 +21,8 @@ fn release(workload: &str, budget: f64) -> Planned {
     planned_over(&schema(), SCHEMA.to_owned(), workload, "staged", budget, unit, 0.2)
 }
 
-/// 1,000 releases of 2,000 people: every certified interval contains the true value in at least 95
-/// % (− 2.8 %, four standard errors). Most contain it always, because they hold for the worst
+/// 1,000 releases of 2,000 people: every certified interval contains the true value in at least
+/// 95 % (− 2.8 %, four standard errors). Most contain it always, because they hold for the worst
 /// error.
 #[test]
 fn certified_intervals_contain_the_true_values() {
