@@ -40,8 +40,8 @@ impl Covariance {
         self.left += weight * other.left;
     }
 
-    /// Returns the variance, if this is one: 0 if it is less than 10⁻⁹ of what the measurements alone
-    /// have, because then the answer is known.
+    /// Returns the variance, if this is one: 0 if it is less than 10⁻⁹ of what the measurements
+    /// alone have, because then the answer is known.
     pub(in crate::release) fn variance(self) -> f64 {
         if self.left < MIN_SHARE * self.measured { 0.0 } else { self.left.max(0.0) }
     }
@@ -78,7 +78,7 @@ impl Estimates {
                 let least = MAX_ROUNDING * row.iter().fold(0.0f64, |max, x| max.max(x.abs()));
                 let mean: f64 = row.iter().enumerate().map(|(c, x)| x * measure.weight(c)).sum();
                 let mut component = row.clone();
-                centre_for(&[row.len()], &mut component, &[measure.clone()]);
+                centre_for(&[row.len()], &mut component, std::slice::from_ref(measure));
                 has_component |= component.iter().any(|x| x.abs() > least);
                 has_mean |= mean.abs() > least;
                 centred.push(component);
@@ -113,8 +113,8 @@ impl Estimates {
                 names => format!("`{names}`, not measured together"),
             };
             Err(Error::bad_input(
-                "query",
-                "attributes that the release measured together",
+                "attributes",
+                "a set that the release measured together",
                 found,
                 "use other attributes; or plan another release with this query in its workload",
             ))

@@ -8,8 +8,8 @@
 //! |N̂ − θD̂| ≤ L · max(|a − θ|, |b − θ|)
 //! ```
 //!
-//! If D̂ > L, the records of the denominator are more than 0, the true ratio is from a to b, and the
-//! ratios θ of the inequality are an interval.
+//! If D̂ > L, the records of the denominator are more than 0, the true ratio is from a to b, and
+//! the ratios θ of the inequality are an interval.
 
 use super::fieller::NO_RATIO;
 use super::sum::Estimated;

@@ -1,7 +1,7 @@
 //! Fieller's interval of a ratio.
 //!
-//! With N and D unbiased with covariance matrix (a c; c b), N − θD has the variance a − 2cθ + bθ². The
-//! ratios that a test of N − θD = 0 does not refuse are
+//! With N and D unbiased with covariance matrix (a c; c b), N − θD has the variance a − 2cθ + bθ².
+//! The ratios that a test of N − θD = 0 does not refuse are
 //!
 //! ```text
 //! (N − θD)² ≤ z²(a − 2cθ + bθ²)    ⟺    (D² − z²b)θ² − 2(ND − z²c)θ + (N² − z²a) ≤ 0

@@ -2,7 +2,7 @@
 //!
 //! | query | plan | staged |
 //! |---|---|---|
-//! | counts, sums, their differences | exact variance | certified L1 bound, times the largest weight |
+//! | counts, sums, differences | exact variance | certified L1 bound, times the largest weight |
 //! | means, shares | Fieller, from the exact covariance | the ratios that the bound allows |
 //! | medians, quantiles | Woodruff: the inverted distribution function | the same, with the bound |
 //! | other sums of terms | sum of the intervals of the terms | the same |
@@ -11,8 +11,8 @@
 //! 5 %/k, so that their sum misses with at most 5 %.
 //!
 //! Everything is computed from the text of a query and the published numbers of a release: the
-//! folder `measurements`. No record and no private count is read, so answers cost no privacy, however
-//! many are asked.
+//! folder `measurements`. No record and no private count is read, so answers cost no privacy,
+//! however many are asked.
 
 mod answer;
 mod certified;

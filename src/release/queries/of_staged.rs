@@ -13,8 +13,8 @@ use crate::workload::query::{ProductRows, Quantity, ResolvedQuery};
 /// Maximum number of cells of a marginal that is taken from the model.
 const MAX_CELLS: f64 = (1u64 << 27) as f64;
 
-/// Returns the answers to a query from the published marginals, or from the model for attributes that
-/// no published marginal contains.
+/// Returns the answers to a query from the published marginals, or from the model for attributes
+/// that no published marginal contains.
 ///
 /// # Errors
 /// Attributes that were not measured, or too many cells of the model.
@@ -84,8 +84,8 @@ fn products_of(quantity: &Quantity) -> Vec<&ProductRows> {
     }
 }
 
-/// Returns the attributes of products, with the coarsest estimated level in place of an attribute that
-/// determines all of their rows.
+/// Returns the attributes of products, with the coarsest estimated level in place of an attribute
+/// that determines all of their rows.
 fn reduced_set(marginals: &StagedMarginals, products: &[&ProductRows]) -> AttributeSet {
     let domain = marginals.domain();
     let mut set = AttributeSet::EMPTY;
@@ -105,8 +105,8 @@ fn reduced_set(marginals: &StagedMarginals, products: &[&ProductRows]) -> Attrib
     })
 }
 
-/// Returns the rows of an attribute over nodes, if cells of a node have equal weights; no rows if the
-/// products do not depend on the attribute.
+/// Returns the rows of an attribute over nodes, if cells of a node have equal weights; no rows if
+/// the products do not depend on the attribute.
 fn of_nodes(products: &ProductRows, position: usize, nodes: &[u32]) -> Option<Vec<Vec<f64>>> {
     let axis = products.attributes().positions().position(|known| known == position);
     let Some(axis) = axis else { return Some(Vec::new()) };

@@ -2,8 +2,8 @@
 //!
 //! The excess of cell k is `T_k = N_k − pN`, with N_k the number of records up to the cell. The
 //! p-quantile is in cell k if T_{k−1} < 0 ≤ T_k. Both statements are tested on one side with 2.5 %
-//! each, so that the cell of the quantile is refused with at most 5 %; the interval is from the first
-//! to the last cell that is not.
+//! each, so that the cell of the quantile is refused with at most 5 %; the interval is from the
+//! first to the last cell that is not.
 
 use super::sum::Estimated;
 use crate::workload::query::{Quantile, QuantileCell};

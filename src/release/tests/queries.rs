@@ -128,8 +128,8 @@ pub(in crate::release) fn coverage(
     all
 }
 
-/// Returns the smallest share of `releases` that is within four standard errors of 95 %. An interval
-/// that misses with probability 5 % falls below it in one of 30,000 runs.
+/// Returns the smallest share of `releases` that is within four standard errors of 95 %. An
+/// interval that misses with probability 5 % falls below it in one of 30,000 runs.
 pub(in crate::release) fn least_coverage(releases: f64) -> f64 {
     0.95 - 4.0 * (0.95 * 0.05 / releases).sqrt()
 }
@@ -169,8 +169,8 @@ fn intervals_of_plans_contain_the_true_values() {
 }
 
 /// 1,000 releases of Adult (48,842 records, the smallest group has 406) at ε = 1 and δ = 10⁻⁹: the
-/// interval of every mean and share by group contains the true value in at least 95 % (− 2.8 %, four
-/// standard errors).
+/// interval of every mean and share by group contains the true value in at least 95 % (− 2.8 %,
+/// four standard errors).
 #[test]
 fn intervals_of_means_by_group_hold_on_adult() {
     const RELEASES: u64 = 1_000;

@@ -14,15 +14,16 @@ fn schema() -> Schema {
 
 /// All pairs, the region of towns, and all three attributes.
 const WORKLOAD: &str = "[[queries]]\nfamily = \"identity\"\nways = [1, 2, 3]\n\
-                        [[queries]]\nfamily = \"level(region)\"\nattributes = [\"town\", \"age\"]\n";
+     [[queries]]\nfamily = \"level(region)\"\nattributes = [\"town\", \"age\"]\n";
 
 fn release(workload: &str, budget: f64) -> Planned {
     let unit = PrivacyUnit::default();
     planned_over(&schema(), SCHEMA.to_owned(), workload, "staged", budget, unit, 0.2)
 }
 
-/// 1,000 releases of 2,000 people: every certified interval contains the true value in at least 95 %
-/// (− 2.8 %, four standard errors). Most contain it always, because they hold for the worst error.
+/// 1,000 releases of 2,000 people: every certified interval contains the true value in at least
+/// 95 % (− 2.8 %, four standard errors). Most contain it always, because they hold for the worst
+/// error.
 #[test]
 fn certified_intervals_contain_the_true_values() {
     const RELEASES: u64 = 1_000;

@@ -12,8 +12,8 @@ impl ResolvedQuery {
     /// Returns groups from which the query is answered: counts and sums of every combination. For a
     /// quantile they are the counts of all cells up to each.
     ///
-    /// The values of a sum are divided by the largest of them, so that all queries are in records and
-    /// sums of large numbers count as much as counts in the objective.
+    /// The values of a sum are divided by the largest of them, so that all queries are in records
+    /// and sums of large numbers count as much as counts in the objective.
     ///
     /// # Errors
     /// A weight that is not positive and finite.

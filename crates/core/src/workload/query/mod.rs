@@ -15,14 +15,14 @@
 //! name means that the value is `true`. `by` gives one answer per combination of values; all terms
 //! of a query have the same `by`.
 //!
-//! Words of letters, digits, `_`, `.`, `:`, `/` and inner `-` need no quotes; other words, and words
-//! of the grammar as names or values, are written `"…"`, with `""` for a quote. The operators `+`
-//! and `-` need spaces around them.
+//! Words of letters, digits, `_`, `.`, `:`, `/` and inner `-` need no quotes; other words, and
+//! words of the grammar as names or values, are written `"…"`, with `""` for a quote. The operators
+//! `+` and `-` need spaces around them.
 //!
 //! Values are compared as the schema compares the texts of a CSV file. Limits are exact and must be
 //! edges of bins. Sums and means take midpoints of bins, or the mean of the integers of a bin.
-//! Missing values meet a condition only if it names their label, and sums, means and quantiles leave
-//! out cells without numbers.
+//! Missing values meet a condition only if it names their label, and sums, means and quantiles
+//! leave out cells without numbers.
 //!
 //! Parsing and resolving use the schema only.
 

@@ -293,8 +293,8 @@ fn quantile(
         add(
             notes,
             format!(
-                "A quantile of `{name}` is located up to its bin: the interval ends at edges of bins, \
-             and the estimate is interpolated inside one."
+                "A quantile of `{name}` is located up to its bin: the interval ends at edges of \
+                 bins, and the estimate is interpolated inside one."
             ),
         );
     }

@@ -50,8 +50,8 @@ impl ResolvedQuery {
         crate::domain::coordinates(&counts, answer)
     }
 
-    /// Returns the index of the value of an attribute in the combination of an answer; `None` if the
-    /// attribute is not in `by`.
+    /// Returns the index of the value of an attribute in the combination of an answer; `None` if
+    /// the attribute is not in `by`.
     pub fn value_of(&self, answer: usize, position: usize) -> Option<usize> {
         let by = self.by.iter().position(|by| by.position == position)?;
         self.chosen(answer).get(by).copied()

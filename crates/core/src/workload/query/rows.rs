@@ -96,8 +96,8 @@ impl Rows {
         ProductRows::new(axes)
     }
 
-    /// Returns the cells that meet the conditions of a term, and those of its combinations. `end` is
-    /// the number of bytes of the query.
+    /// Returns the cells that meet the conditions of a term, and those of its combinations. `end`
+    /// is the number of bytes of the query.
     pub(super) fn of(term: &Term, end: usize, schema: &Schema) -> Result<Self, Mistake> {
         let mut rows = Rows::default();
         for condition in &term.conditions {

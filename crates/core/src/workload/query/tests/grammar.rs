@@ -137,7 +137,10 @@ proptest! {
 
     /// No text makes the parser panic.
     #[test]
-    fn any_text_is_parsed_or_refused(text in "\\PC{0,40}", words in "(count|where|by|a|=|1|[(),\"+-]| ){0,20}") {
+    fn any_text_is_parsed_or_refused(
+        text in "\\PC{0,40}",
+        words in "(count|where|by|a|=|1|[(),\"+-]| ){0,20}",
+    ) {
         let schema = super::schema();
         for text in [text, words] {
             let _ = ResolvedQuery::parse(&text, &schema).map_err(|e| e.to_string());
