@@ -151,17 +151,17 @@ fn visit(
     pair: &dyn Fn(usize, usize) -> u128,
     found: &mut dyn FnMut(usize, u128, &[usize]),
 ) {
-    let starts: Vec<usize> = (sizes.iter())
-        .scan(0, |start, size| {
-            *start += size;
-            Some(*start - size)
+    let records: Vec<std::ops::Range<usize>> = (sizes.iter())
+        .scan(0, |end, size| {
+            *end += size;
+            Some(*end - size..*end)
         })
         .collect();
     // Sets whose last record has the value before the first of the range.
     let mut open: Vec<(Vec<usize>, usize, u128)> = vec![(Vec::new(), 0, 0)];
     while let Some((chosen, first, sum)) = open.pop() {
-        for value in first..sizes.len() {
-            for record in starts[value]..starts[value] + sizes[value] {
+        for (value, records) in records.iter().enumerate().skip(first) {
+            for record in records.clone() {
                 let sum = sum + chosen.iter().map(|other| pair(record, *other)).sum::<u128>();
                 let mut larger = chosen.clone();
                 larger.push(record);
