@@ -30,8 +30,7 @@ use num_bigint::{BigInt, BigUint};
 
 use super::corners::Corners;
 use super::distinct_sets::largest_of_values;
-use super::measurement::{Term, Unit};
-use super::measurements_cost::MAX_FACTORS;
+use super::measurement::{MAX_FACTORS, Term, Unit};
 use crate::error::Result;
 use crate::privacy::{ExactRho, RationalDeviation};
 

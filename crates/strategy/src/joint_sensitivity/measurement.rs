@@ -6,6 +6,10 @@ use crate::domain::AttributeSet;
 use crate::integer_factor::ColumnPairs;
 use crate::integer_strategy::IntegerStrategy;
 
+/// Maximum number of factors of a term in the search. Other terms are bounded by their largest
+/// value.
+pub(super) const MAX_FACTORS: usize = 12;
+
 /// A Kronecker factor at its attributes, shared by all strategies that contain it.
 #[derive(Debug)]
 pub(super) struct Unit {
