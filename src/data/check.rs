@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn records_that_the_schema_calls_impossible_are_counted() {
-        let conditions = "[[impossible]]\nwhere = { age = { from = 0, to = 10 }, job = \"clerk\" }\n\
+        let conditions = "[[impossible]]\nwhere = { age = { from = 0, to = 9 }, job = \"clerk\" }\n\
                           [[impossible]]\nwhere = { age = { from = 30, to = 40 } }\n";
         let schema = Schema::from_toml(&format!("{SCHEMA}{conditions}"), "S.toml").unwrap();
         let text = "age,job\n5,clerk\n5,cook\n15,clerk\n35,clerk\n99,clerk\n";

@@ -218,10 +218,10 @@ mod tests {
         assert_eq!(schema.sizes(), [8]);
         // Most numbers are 0, the others are equally spread up to 8.
         let zero = (-16f64).exp2();
-        let fine = [-zero, 0.0, zero, 1.0, 2.0, 4.0, 6.0, 8.0];
+        let few = [-zero, 0.0, zero, 1.0, 2.0, 4.0, 6.0, 8.0];
         let zeros = [0.0, 0.0, 60.0, 65.0, 70.0, 80.0, 90.0, 100.0, 100.0, 100.0];
         let found: Vec<String> =
-            quantile_edges(&zeros, &fine, 5, false).iter().map(ToString::to_string).collect();
+            quantile_edges(&zeros, &few, 5, false).iter().map(ToString::to_string).collect();
         assert_eq!(found, ["0", "4", "8"]);
         // Half of the numbers are above the range.
         let mut above = prefixes;

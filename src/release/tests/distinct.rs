@@ -21,7 +21,7 @@ const WORKLOADS: [&str; 4] = [
     "[[queries]]\nfamily = \"identity\"\nattributes = [\"year\", \"job\"]\n",
     "[[queries]]\nfamily = \"prefix\"\nattributes = [\"year\"]\n\
      [[queries]]\nfamily = \"identity\"\nattributes = [\"job\"]\n",
-    "[[queries]]\nfamily = \"range\"\nattributes = [\"year\", \"job\"]\n\
+    "[[queries]]\nfamily = \"hybrid\"\nattributes = [\"year\", \"job\"]\n\
      [[queries]]\nfamily = \"identity\"\nattributes = [\"job\"]\nweight = 9\n",
     "[[queries]]\nfamily = \"identity\"\nattributes = [\"job\"]\n",
 ];

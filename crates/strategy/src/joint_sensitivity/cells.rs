@@ -1,39 +1,13 @@
-//! Measurements, and their largest cost over the records of a small domain, by enumeration.
+//! The largest cost over the records of a small domain, by enumeration.
 
 use ndarray::Array2;
 use num_bigint::{BigInt, BigUint};
 
+use super::measurement::Term;
 use crate::IntegerFactor;
 use crate::domain::{AttributeSet, coordinates};
 use crate::error::Result;
-use crate::integer_factor::ColumnPairs;
-use crate::integer_strategy::IntegerStrategy;
 use crate::privacy::{ExactRho, RationalDeviation};
-
-/// A Kronecker factor at its attributes, shared by all strategies that contain it.
-#[derive(Debug)]
-pub(super) struct Unit {
-    pub(super) positions: Vec<usize>,
-    /// D.
-    pub(super) largest: BigUint,
-    /// The cells whose diagonal entry is D.
-    pub(super) at_largest: Vec<bool>,
-    /// m and the other extremes over pairs of columns; only if pairs of records are compared.
-    pub(super) pairs: Option<ColumnPairs>,
-}
-
-/// One measurement.
-///
-/// Its strategy, its units by ascending index, and the square of its scalar factors.
-#[derive(Debug, Clone)]
-pub(super) struct Term<'a> {
-    pub(super) attributes: AttributeSet,
-    pub(super) strategy: &'a IntegerStrategy,
-    pub(super) units: Vec<usize>,
-    /// The units in the order of the strategy's factors, without numbers.
-    pub(super) units_in_order: Vec<usize>,
-    pub(super) scale: BigUint,
-}
 
 /// Maximum number of terms added up, over all records or pairs of records.
 const MAX_SUMS: usize = 1 << 26;

@@ -28,10 +28,9 @@ use std::collections::BTreeMap;
 
 use num_bigint::{BigInt, BigUint};
 
-use super::cells::{Term, Unit};
 use super::corners::Corners;
 use super::distinct_sets::largest_of_values;
-use super::measurements_cost::MAX_FACTORS;
+use super::measurement::{MAX_FACTORS, Term, Unit};
 use crate::error::Result;
 use crate::privacy::{ExactRho, RationalDeviation};
 

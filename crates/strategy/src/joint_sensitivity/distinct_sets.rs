@@ -2,8 +2,8 @@
 
 use num_bigint::BigInt;
 
-use super::cells::Term;
 use super::cells::{Domain, gram};
+use super::measurement::Term;
 use crate::error::Result;
 use crate::privacy::{ExactRho, RationalDeviation};
 

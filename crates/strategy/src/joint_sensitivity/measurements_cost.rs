@@ -6,19 +6,15 @@ use std::sync::Arc;
 use num_bigint::{BigInt, BigUint};
 
 use super::cells;
-use super::cells::{Term, Unit};
 use super::corners::Corners;
 use super::distinct::{DistinctRecords, SetCost};
 use super::distinct_sets;
+use super::measurement::{MAX_FACTORS, Term, Unit};
 use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::integer_factor::{ColumnPairs, IntegerFactor};
 use crate::integer_strategy::IntegerStrategy;
 use crate::privacy::{ExactRho, Neighbours, PrivacyUnit, RationalDeviation};
-
-/// Maximum number of factors of a term in the search. Other terms are bounded by their largest
-/// value.
-pub(super) const MAX_FACTORS: usize = 12;
 
 /// The privacy cost of a list of measurements.
 #[derive(Debug, Clone, PartialEq, Eq)]

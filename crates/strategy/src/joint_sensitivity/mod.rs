@@ -40,6 +40,7 @@ mod cells;
 mod corners;
 mod distinct;
 mod distinct_sets;
+mod measurement;
 mod measurements_cost;
 
 pub use measurements_cost::{JointCost, JointSensitivity};
