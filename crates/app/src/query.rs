@@ -27,7 +27,7 @@ pub struct Released(Kind);
 
 #[derive(Debug)]
 enum Kind {
-    Plan(Estimates),
+    Plan(Box<Estimates>),
     Staged(Box<StagedMarginals>),
 }
 
@@ -42,7 +42,7 @@ impl Released {
                 let measured = StagedMeasurements::read(measurements)?;
                 Kind::Staged(Box::new(StagedMarginals::of(measured)?))
             }
-            false => Kind::Plan(Estimates::of(&Measurements::read(measurements)?)?),
+            false => Kind::Plan(Box::new(Estimates::of(&Measurements::read(measurements)?)?)),
         }))
     }
 

@@ -34,14 +34,14 @@ proptest! {
         let reservation = Reservation::unwritten(plan.cost().rounded_up().unwrap(), plan.unit());
         let folder = tempfile::tempdir().unwrap();
         let counted = count_sources(&rows, variant, folder.path(), &schema);
-        let release = |source: &Box<dyn crate::access::CountSource>| {
+        let release = |source: &dyn crate::access::CountSource| {
             let (noise, of) = (ReleaseNoise::of_counter(seed), sources(text));
-            run::measure(&plan, statement_of(&plan), of, source.as_ref(), &reservation, noise)
+            run::measure(&plan, statement_of(&plan), of, source, &reservation, noise)
                 .unwrap()
         };
-        let expected = release(&counted[0]);
+        let expected = release(counted[0].as_ref());
         for source in &counted[1..] {
-            let found = release(source);
+            let found = release(source.as_ref());
             for ((_, found), (_, expected)) in found.list.iter().zip(&expected.list) {
                 prop_assert_eq!(found, expected);
             }

@@ -104,7 +104,15 @@ fn equal_tables_have_equal_releases_from_every_source() {
     let text = |k: usize| [Some("a"), Some("02139"), None, Some("b\r\nc")][k % 4];
     let row = |k: usize| -> Row {
         let (small, other) = ((k % 11) as i8 - 2, (7 * k % 130) as i8 - 10);
-        (Some(small), Some(other), Some((k % 5) as i8), text(k), Some(k % 3 == 0), None, None)
+        (
+            Some(small),
+            Some(other),
+            Some((k % 5) as i8),
+            text(k),
+            Some(k.is_multiple_of(3)),
+            None,
+            None,
+        )
     };
     let rows: Vec<Row> = (0..60).map(row).collect();
     let workload = "[[queries]]\nfamily = \"identity\"\nways = [2]\n";
