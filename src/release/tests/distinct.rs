@@ -94,14 +94,15 @@ fn neighbouring_files_stay_within_the_cost() {
             largest_without_rule = largest_without_rule.max(change(&added, &read("", None), &any));
         }
         let [cost, cost_replaced] = [&added, &replaced].map(|plan| plan.cost().to_f64_rounded_up());
-        assert!(added.is_attained() && !replaced.is_attained(), "{workload}");
+        // Without the year, the records of a person can be equal but for it.
+        let has_year = workload.contains("year");
+        assert!(added.is_attained() && replaced.is_attained() != has_year, "{workload}");
         assert!(
             largest <= 1.000_001 * cost && largest > 0.999 * cost,
             "{workload}: {largest} of {cost}"
         );
         assert!(largest_replaced <= 1.000_001 * cost_replaced, "{workload}: {largest_replaced}");
         // Tables without the year cost the square, whatever the years are.
-        let has_year = workload.contains("year");
         assert_eq!(largest_without_rule > 1.001 * cost, has_year, "{workload} {rows}");
     }
 }
