@@ -492,7 +492,7 @@ class Tampering(unittest.TestCase):
             for hides in (False, True):
                 with self.subTest(what, checksums_written_again=hides):
                     folder, ledger = self.copy(name)
-                    kept = ledger.read_bytes()
+                    kept, sums = ledger.read_bytes(), (folder / "SHA256SUMS").read_bytes()
                     change(folder, ledger, self.root / f"{name}-other")
                     if hides:
                         summed(folder)
@@ -502,7 +502,9 @@ class Tampering(unittest.TestCase):
                         continue
                     # The ledger has the hash of the checksums, unless it is written again too.
                     failed = {i["item"] for i in report.items if i["status"] == "failed"}
-                    self.assertIn("ledger", failed)
+                    is_read = "schema and statement" not in failed
+                    if is_read and (folder / "SHA256SUMS").read_bytes() != sums:
+                        self.assertIn("ledger", failed)
                     settled(folder, ledger)
                     report = check_release.check(folder, ledger)
                     if what not in unseen:
