@@ -50,4 +50,4 @@ pub use semidefinite::{
 };
 pub use simd::{Loops, Wide};
 pub use spd_factor::{SpdFactor, lower_gram_of};
-pub use triangular::inverse_of_lower;
+pub use triangular::{inverse_of_lower, lower_factor};

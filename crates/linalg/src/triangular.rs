@@ -2,7 +2,8 @@
 
 use ndarray::{Array2, ArrayView2, Axis};
 
-use crate::dense::matmul;
+use crate::dense::{cholesky, matmul};
+use crate::error::Result;
 
 /// Largest order that is inverted row by row, and not by halves.
 const MAX_ROWS: usize = 64;
@@ -54,10 +55,31 @@ fn inverse_by_rows(matrix: ArrayView2<'_, f64>) -> Array2<f64> {
     inverse
 }
 
+/// Returns the lower triangular C with CᵀC = `gram` and a positive diagonal. O(n³/3).
+///
+/// It is the transposed Cholesky factor of the matrix in reversed order.
+///
+/// # Errors
+/// The matrix is not symmetric positive definite.
+pub fn lower_factor(gram: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
+    let last = gram.nrows().saturating_sub(1);
+    let reversed = Array2::from_shape_fn(gram.dim(), |(i, j)| gram[[last - i, last - j]]);
+    let factor = cholesky(reversed.view())?;
+    Ok(Array2::from_shape_fn(factor.dim(), |(i, j)| factor[[last - j, last - i]]))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use approx::assert_abs_diff_eq;
+    use ndarray::array;
+
+    #[test]
+    fn lower_factors_have_the_gram_matrix() {
+        let factor = array![[2.0, 0.0, 0.0], [1.0, 3.0, 0.0], [-1.0, 0.5, 1.5]];
+        let found = lower_factor(factor.t().dot(&factor).view()).unwrap();
+        assert!(found.iter().zip(&factor).all(|(a, b)| (a - b).abs() < 1e-14), "{found}");
+    }
 
     /// Oracle: the product with the matrix, for orders of both methods.
     #[test]

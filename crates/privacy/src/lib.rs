@@ -59,6 +59,7 @@ mod parameters;
 mod privacy_cost;
 mod rational_deviation;
 mod rounding;
+pub mod sampled;
 #[cfg(test)]
 mod test_support;
 mod zcdp;

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+pub mod allocation;
 mod assessment;
 mod certificate;
 mod datacube;
@@ -66,7 +67,7 @@ pub use optimal::{
 };
 pub use optimal::{EXPONENT, MAX_STRETCH, WINDOW, normalised};
 pub use optimal::{Linearised, MovingRows, PathPoint, Spectra};
-pub use participation::Participation;
+pub use participation::{Participation, PrivacyTarget};
 pub use prefix_sums::{
     BandedInverseSquareRoot, BandedSquareRoot, BinaryTree, BufferedToeplitz, Circulant, SquareRoot,
 };

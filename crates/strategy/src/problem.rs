@@ -54,10 +54,15 @@ impl<'a> Problem<'a> {
             );
         };
         match self.participation {
-            Participation::Epochs(count) if !steps.is_multiple_of(count) => refuse(
+            Participation::Epochs(count) | Participation::Random { epochs: count, .. }
+                if !steps.is_multiple_of(count) =>
+            {
+                refuse(
                 format!("a number of steps that is a multiple of {count}"),
                 "choose a number of epochs that divides the number of steps",
-            ),
+                )
+            }
+            Participation::Random { target: None, .. } => Err(self.participation.without_target()),
             Participation::MinSeparation { separation, count }
                 if separation.checked_mul(count).is_none_or(|length| length > steps) =>
             {
@@ -128,7 +133,9 @@ impl<'a> Problem<'a> {
         let cells = self.workload.cells() as f64;
         let participations = match self.participation {
             Participation::Single => 1.0,
-            Participation::Epochs(count) => count as f64,
+            Participation::Epochs(count) | Participation::Random { epochs: count, .. } => {
+                count as f64
+            }
             Participation::MinSeparation { separation, count } => {
                 (count as f64).min(cells / separation as f64)
             }

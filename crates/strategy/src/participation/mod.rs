@@ -13,7 +13,7 @@ mod participation_schema;
 mod pattern;
 mod squared_sensitivity;
 
-pub use participation_schema::Participation;
+pub use participation_schema::{Participation, PrivacyTarget};
 pub use pattern::{PatternSensitivity, pattern_sensitivity};
 pub use squared_sensitivity::{Sensitivity, sensitivity};
 

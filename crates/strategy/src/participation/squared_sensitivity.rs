@@ -4,9 +4,12 @@
 
 use ndarray::{ArrayView2, Axis};
 
-use super::participation_schema::Participation;
+use super::participation_schema::{Participation, PrivacyTarget};
 use super::pattern::{ORTHOGONAL, pattern_sensitivity};
+use crate::allocation::{AllocationAccountant, Bins, MonteCarloOptions};
 use crate::error::{Error, Result};
+use matmech_linalg::lower_factor;
+use matmech_privacy::gaussian::analytic_sigma_rounded_up;
 
 /// The squared sensitivity of a strategy under a participation.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -65,7 +68,31 @@ pub fn sensitivity(gram: ArrayView2<'_, f64>, participation: Participation) -> R
         Participation::MinSeparation { separation, count } => {
             sensitivity_of_min_separation(gram, separation, count)
         }
+        Participation::Random { epochs, target: Some(target) } => {
+            sensitivity_of_random_allocation(gram, epochs, target)
+        }
+        Participation::Random { target: None, .. } => Err(participation.without_target()),
     }
+}
+
+/// The name of the value for random allocation.
+const EQUIVALENT: &str = "of Gaussian noise with the same epsilon and delta";
+
+/// Returns the squared sensitivity for which Gaussian noise without random allocation needs the σ
+/// that this strategy needs at (ε, δ), so that errors at unit privacy cost are multiples of those at
+/// (ε, δ).
+///
+/// The accountant takes the lower triangular C with CᵀC = X.
+fn sensitivity_of_random_allocation(
+    gram: ArrayView2<'_, f64>,
+    epochs: usize,
+    PrivacyTarget { epsilon, delta }: PrivacyTarget,
+) -> Result<Sensitivity> {
+    let bins = Bins::of_strategy(lower_factor(gram)?.view(), epochs)?;
+    let accountant = AllocationAccountant::new(&bins, MonteCarloOptions::default())?;
+    let sigma = accountant.sigma(epsilon, delta)?.sigma;
+    let squared = (sigma / analytic_sigma_rounded_up(1.0, epsilon, delta)?).powi(2);
+    Ok(Sensitivity { squared, attained: squared, bound: Some(EQUIVALENT) })
 }
 
 /// The name of the upper bound for strategies with correlated steps of one pattern.

@@ -125,7 +125,9 @@ pub(crate) fn select_gram(selector: &dyn StrategySelector, gram: &Gram) -> Resul
 pub(super) fn separation_and_count(steps: usize, participation: Participation) -> (usize, usize) {
     match participation {
         Participation::Single => (steps, 1),
-        Participation::Epochs(count) => (steps / count, count),
+        Participation::Epochs(count) | Participation::Random { epochs: count, .. } => {
+            (steps / count, count)
+        }
         Participation::MinSeparation { separation, count } => (separation, count),
     }
 }

@@ -71,7 +71,7 @@ impl Coefficients {
         let epochs = match participation {
             Participation::Single => Some(1),
             Participation::Epochs(count) => Some(count),
-            Participation::MinSeparation { .. } => None,
+            Participation::MinSeparation { .. } | Participation::Random { .. } => None,
         };
         if let Coefficients::Recurrence(form) = self
             && epochs == Some(form.epochs())

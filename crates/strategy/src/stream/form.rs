@@ -31,7 +31,9 @@ impl Form {
             Participation::Single if problem.workload.cells() > MAX_RECURRENCE_STEPS => {
                 Form::Chains
             }
-            Participation::Single | Participation::Epochs(_) => Form::Recurrence,
+            Participation::Single | Participation::Epochs(_) | Participation::Random { .. } => {
+                Form::Recurrence
+            }
         }
     }
 }

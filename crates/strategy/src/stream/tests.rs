@@ -172,7 +172,7 @@ fn steps_without_a_learning_rate_cost_nothing() {
         let workload =
             Workload::training(crate::workload::Training::new(rates.clone(), 0.0, 1.0).unwrap());
         let forms: &[Form] = match participation {
-            Participation::Single | Participation::Epochs(_) => &[Form::Recurrence],
+            Participation::Single | Participation::Epochs(_) | Participation::Random { .. } => &[Form::Recurrence],
             Participation::MinSeparation { .. } => &[Form::Truncated],
         };
         for &form in forms {

@@ -55,6 +55,9 @@ impl StrategySelector for BandedForEpochs {
     fn select_for(&self, problem: &Problem<'_>) -> Result<Selection> {
         problem.check()?;
         let participation = match problem.participation {
+            Participation::Random { epochs: count, .. } => {
+                Participation::MinSeparation { separation: problem.workload.cells() / count, count }
+            }
             Participation::Epochs(count) if count > 1 => {
                 Participation::MinSeparation { separation: problem.workload.cells() / count, count }
             }

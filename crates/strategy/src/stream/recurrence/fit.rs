@@ -93,7 +93,7 @@ pub fn fit_recurrence(
     let count = match problem.participation {
         Participation::Single => 1,
         Participation::Epochs(count) => count,
-        Participation::MinSeparation { .. } => {
+        Participation::MinSeparation { .. } | Participation::Random { .. } => {
             return Err(Error::bad_input(
                 "streaming recurrence",
                 "participation single or epochs:K",

@@ -1,0 +1,32 @@
+use approx::assert_relative_eq;
+
+use super::*;
+
+/// The upper bounds of another program and of a laboratory.
+#[test]
+fn delta_of_random_allocation_matches_published_bounds() {
+    for (bins, sigma, epsilon, laboratory, other) in [
+        (64, 1.04, 1.0, 9.72e-7, 9.793e-7),
+        (256, 0.8, 2.0, 1.0961e-8, 1.0958e-8),
+        (64, 0.7, 4.0, 6.64e-8, 6.621e-8),
+    ] {
+        let found = RandomAllocation::new(bins, 1.0, 0.0).unwrap().delta(sigma, epsilon).unwrap();
+        assert_relative_eq!(found, laboratory, max_relative = 1e-2);
+        assert!(found <= 1.001 * other && found >= 0.98 * other, "{found:e} {other:e}");
+    }
+}
+
+#[test]
+fn sigma_of_exchangeable_bins_matches_the_laboratory() {
+    for (bins, own, common, epsilon, delta, sigma) in [
+        (64, 0.8, 0.2, 1.0, 1e-6, 1.956),
+        (64, 0.95, 0.05, 1.0, 1e-4, 0.929),
+        (32, 0.5, 0.5, 2.0, 1e-5, 1.435),
+    ] {
+        let allocation = RandomAllocation::new(bins, own, common).unwrap();
+        let found = allocation.sigma(epsilon, delta).unwrap();
+        assert_relative_eq!(found, sigma, max_relative = 2.5e-3);
+        let back = allocation.epsilon(found, delta).unwrap();
+        assert!(back <= epsilon + 1e-4 && back > epsilon - 1e-3, "{back}");
+    }
+}

@@ -1,0 +1,314 @@
+//! σ, ε and δ of random allocation.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::bins::Bins;
+use super::confidence::Moments;
+use super::search::zero_of_decreasing;
+use super::{added, removed};
+use crate::error::{Error, Result};
+use matmech_privacy::sampled::RandomAllocation;
+
+/// Samples times bins of a confidence bound by default.
+const WORK: f64 = 2.56e8;
+
+/// Samples by default, from and to.
+const SAMPLES: (f64, f64) = (2e5, 1e6);
+
+/// Failure probability by default, as a share of δ, and at most.
+const FAILURE: (f64, f64) = (0.01, 1e-6);
+
+/// Samples for the search, as a share.
+const SHARE_OF_SEARCH: f64 = 0.25;
+
+/// Samples that choose the power of the tilt.
+const PILOT: usize = 4000;
+
+/// Precision of ln δ in the search.
+const PRECISION: f64 = 1e-3;
+
+/// Maximum number of confidence bounds.
+const TRIES: u32 = 6;
+
+/// How δ is bounded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Method {
+    /// Deterministic for exchangeable bins, Monte Carlo otherwise.
+    #[default]
+    Auto,
+    /// By the exchangeable bins that dominate M: with no failure probability, but larger.
+    Deterministic,
+    /// A confidence bound from samples.
+    MonteCarlo,
+}
+
+/// The Monte Carlo of an accountant.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct MonteCarloOptions {
+    /// How δ is bounded.
+    pub method: Method,
+    /// Samples of a confidence bound; by default 2.56e8/b, from 2e5 to 1e6.
+    pub samples: Option<usize>,
+    /// The probability with which a confidence bound does not hold. By default the smaller of δ/100
+    /// and 1e-6. It is a part of δ.
+    pub failure_probability: Option<f64>,
+    /// The seed. The same arguments give the same result.
+    pub seed: u64,
+}
+
+/// A guarantee of random allocation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AllocationGuarantee {
+    /// σ.
+    pub sigma: f64,
+    /// ε.
+    pub epsilon: f64,
+    /// δ, the failure probability included.
+    pub delta: f64,
+    /// The probability with which the confidence bound does not hold; 0 if there is none.
+    pub failure_probability: f64,
+    /// An estimate of δ, not a bound; none for deterministic bounds.
+    pub estimate: Option<f64>,
+    /// Whether the bound is deterministic, exact for exchangeable bins.
+    pub method: Method,
+}
+
+/// Bounds the privacy of one strategy under random allocation.
+#[derive(Debug)]
+pub struct AllocationAccountant<'a> {
+    bins: &'a Bins,
+    options: MonteCarloOptions,
+    samples: usize,
+}
+
+impl<'a> AllocationAccountant<'a> {
+    /// Creates an accountant.
+    ///
+    /// # Errors
+    /// Fewer than 1000 samples, or a failure probability outside (0, 1).
+    pub fn new(bins: &'a Bins, options: MonteCarloOptions) -> Result<Self> {
+        let default = (WORK / bins.count() as f64).clamp(SAMPLES.0, SAMPLES.1) as usize;
+        let samples = options.samples.unwrap_or(default);
+        let valid = options.failure_probability.is_none_or(|p| p > 0.0 && p < 1.0);
+        if samples < 1000 || !valid {
+            return Err(Error::bad_input(
+                "Monte Carlo of random allocation",
+                "at least 1000 samples and a failure probability between 0 and 1",
+                format!("{samples} samples, failure probability {:?}", options.failure_probability),
+                "leave both out for the defaults",
+            ));
+        }
+        Ok(AllocationAccountant { bins, options, samples })
+    }
+
+    /// Returns the exchangeable bins of a deterministic bound, or none for Monte Carlo.
+    fn exchangeable(&self) -> Result<Option<RandomAllocation>> {
+        let deterministic = match self.options.method {
+            Method::Auto => self.bins.is_exchangeable(),
+            Method::Deterministic => true,
+            Method::MonteCarlo => false,
+        };
+        let (diagonal, other) = self.bins.largest();
+        let dominating = || RandomAllocation::dominating(self.bins.count(), diagonal, other);
+        Ok(deterministic.then(dominating).transpose()?)
+    }
+
+    /// Returns the smallest σ that was found to provide (ε, δ). It is never below the smallest σ
+    /// that provides it, but with the failure probability.
+    ///
+    /// # Errors
+    /// ε or δ is not positive, δ is 1 or more, or δ is out of reach of the samples.
+    pub fn sigma(&self, epsilon: f64, delta: f64) -> Result<AllocationGuarantee> {
+        check(epsilon, delta)?;
+        if let Some(exchangeable) = self.exchangeable()? {
+            let sigma = exchangeable.sigma(epsilon, delta)?;
+            return Ok(deterministic(sigma, epsilon, delta));
+        }
+        let start = self.bins.largest().0.sqrt();
+        self.searched(start, delta, |sigma| (sigma, epsilon))
+    }
+
+    /// Returns the smallest ε that was found for σ and δ; as [`sigma`](Self::sigma).
+    ///
+    /// # Errors
+    /// As [`sigma`](Self::sigma).
+    pub fn epsilon(&self, sigma: f64, delta: f64) -> Result<AllocationGuarantee> {
+        check(sigma, delta)?;
+        if let Some(exchangeable) = self.exchangeable()? {
+            return Ok(deterministic(sigma, exchangeable.epsilon(sigma, delta)?, delta));
+        }
+        self.searched(1.0, delta, |epsilon| (sigma, epsilon))
+    }
+
+    /// Returns a bound on δ for σ and ε.
+    ///
+    /// # Errors
+    /// σ or ε is not positive.
+    pub fn delta(&self, sigma: f64, epsilon: f64) -> Result<AllocationGuarantee> {
+        check(sigma, 0.5)?;
+        check(epsilon, 0.5)?;
+        if let Some(exchangeable) = self.exchangeable()? {
+            return Ok(deterministic(sigma, epsilon, exchangeable.delta(sigma, epsilon)?));
+        }
+        let failure = match self.options.failure_probability {
+            Some(failure) => failure,
+            None => {
+                let power = self.power((sigma, epsilon), FAILURE.1);
+                let drawn = (PILOT, self.seed(0));
+                let rough = added::moments(self.bins, (sigma, epsilon), power, drawn);
+                (FAILURE.0 * rough.mean()).clamp(1e-30, FAILURE.1)
+            }
+        };
+        let (evaluation, upper) = self.certified((sigma, epsilon), failure, 1);
+        Ok(AllocationGuarantee {
+            sigma,
+            epsilon,
+            delta: upper + failure,
+            failure_probability: failure,
+            estimate: Some(evaluation.mean()),
+            method: Method::MonteCarlo,
+        })
+    }
+
+    /// Searches for the smallest x with δ ≤ `delta` at `at(x)`, (σ, ε).
+    fn searched(
+        &self,
+        start: f64,
+        delta: f64,
+        at: impl Fn(f64) -> (f64, f64),
+    ) -> Result<AllocationGuarantee> {
+        let default = (FAILURE.0 * delta).min(FAILURE.1);
+        let failure = self.options.failure_probability.unwrap_or(default);
+        if failure >= delta {
+            return Err(Error::bad_input(
+                "failure probability of random allocation",
+                format!("a number below delta = {delta:e}, of which it is a part"),
+                failure.to_string(),
+                "leave it out for a hundredth of delta",
+            ));
+        }
+        let target = delta - failure;
+        // The logarithm of a predicted confidence bound, relative to the target.
+        let excess = |x: f64, share: f64| {
+            let (sigma, epsilon) = at(x);
+            let power = self.power((sigma, epsilon), 0.25 * failure);
+            let samples = ((self.samples as f64 * share) as usize).max(1000);
+            let drawn = (samples, self.seed(0) ^ 2);
+            let found = added::moments(self.bins, (sigma, epsilon), power, drawn);
+            let predicted = found.upper(self.samples, 0.25 * failure) + found.standard_error();
+            let limit = 0.25 * failure;
+            let removed = removed::upper(self.bins, (sigma, epsilon), target, drawn, limit);
+            Ok::<_, Error>((predicted.max(removed) / target).ln())
+        };
+        let rough = zero_of_decreasing(start, 0.1, |x| excess(x, 0.1 * SHARE_OF_SEARCH))?;
+        let rough = rough.ok_or_else(|| self.out_of_reach(delta))?;
+        let found = zero_of_decreasing(rough, PRECISION, |x| excess(x, SHARE_OF_SEARCH))?;
+        let mut x = found.ok_or_else(|| self.out_of_reach(delta))?;
+        let mut failed = 0.0;
+        for attempt in 1..=TRIES {
+            // The failure probabilities of all attempts add up to at most the stated one.
+            let probability = failure / 2f64.powi(attempt as i32);
+            failed += probability;
+            let (sigma, epsilon) = at(x);
+            let (evaluation, upper) = self.certified((sigma, epsilon), probability, attempt);
+            if upper <= target {
+                return Ok(AllocationGuarantee {
+                    sigma,
+                    epsilon,
+                    delta,
+                    failure_probability: failed,
+                    estimate: Some(evaluation.mean()),
+                    method: Method::MonteCarlo,
+                });
+            }
+            // ln δ falls by at least about 3 per ln σ or ln ε.
+            x *= 1.0 + (upper / target).ln() / 3.0 + 2e-4;
+        }
+        Err(self.out_of_reach(delta))
+    }
+
+    /// Returns the power of the tilt whose confidence bound is nearest to δ.
+    fn power(&self, at: (f64, f64), failure: f64) -> usize {
+        let drawn = (PILOT, self.seed(0) ^ 1);
+        added::power(self.bins, at, drawn, (self.samples, failure))
+    }
+
+    /// Returns an estimate of δ and a bound on both directions that holds but with the failure
+    /// probability, from fresh samples.
+    fn certified(&self, at: (f64, f64), failure: f64, attempt: u32) -> (Moments, f64) {
+        let half = 0.5 * failure;
+        let power = self.power(at, half);
+        let seed = self.seed(attempt);
+        let found = added::moments(self.bins, at, power, (self.samples, seed));
+        let added = found.upper(self.samples, half);
+        let drawn = (self.samples, seed ^ 3);
+        (found, removed::upper(self.bins, at, added, drawn, half).max(added))
+    }
+
+    /// Returns a seed for one purpose; the lowest two bits are free.
+    fn seed(&self, stream: u32) -> u64 {
+        self.options.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(u64::from(stream) << 8)
+    }
+
+    fn out_of_reach(&self, delta: f64) -> Error {
+        Error::bad_input(
+            "Monte Carlo of random allocation",
+            format!("a delta within the reach of {} samples", self.samples),
+            format!("delta = {delta:e}"),
+            "use more samples, a larger delta, or the method `deterministic` (an upper bound with \
+             more noise)",
+        )
+    }
+}
+
+/// Returns a deterministic guarantee.
+fn deterministic(sigma: f64, epsilon: f64, delta: f64) -> AllocationGuarantee {
+    AllocationGuarantee {
+        sigma,
+        epsilon,
+        delta,
+        failure_probability: 0.0,
+        estimate: None,
+        method: Method::Deterministic,
+    }
+}
+
+/// Checks a positive number and δ.
+fn check(positive: f64, delta: f64) -> Result<()> {
+    if positive > 0.0 && positive.is_finite() && delta > 0.0 && delta < 1.0 {
+        return Ok(());
+    }
+    Err(Error::bad_input(
+        "privacy of random allocation",
+        "epsilon and sigma above 0, and delta between 0 and 1",
+        format!("{positive} and delta = {delta}"),
+        "use e.g. epsilon 1 and delta 1e-6",
+    ))
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Method::Auto => "auto",
+            Method::Deterministic => "deterministic",
+            Method::MonteCarlo => "monte-carlo",
+        })
+    }
+}
+
+impl FromStr for Method {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let all = [Method::Auto, Method::Deterministic, Method::MonteCarlo];
+        all.into_iter().find(|method| method.to_string() == text).ok_or_else(|| {
+            Error::bad_input(
+                "method of random allocation",
+                "auto, deterministic or monte-carlo",
+                format!("`{text}`"),
+                "leave it out for auto",
+            )
+        })
+    }
+}

@@ -1,0 +1,74 @@
+//! Bounds on δ of the direction that removes a record, `E_Q (1 − e^ε L)₊`.
+//!
+//! By Jensen's inequality ln L ≥ ȳ − τ, for the mean ȳ of the y_j and τ = tr A/2b. ȳ is normal with
+//! the variance Ā, the mean of the entries of A. So `E (1 − e^{ε − τ + ȳ})₊` bounds δ. Where that is too
+//! large, outputs are drawn with mean −t times the mean of the s_j, t = (ε − τ)/Ā: the weights
+//! `e^{tȳ + t²Ā/2} (1 − e^ε L)₊` are at most `e^{−(ε − τ)²/2Ā}`, since L ≤ e^{−ε} implies ȳ ≤ τ − ε.
+
+use ndarray::{Array1, Axis};
+
+use super::bins::Bins;
+use super::confidence::Moments;
+use super::outputs;
+use matmech_privacy::sampled::normal_below;
+
+/// The quantities of the bounds.
+#[derive(Debug)]
+struct Mean {
+    /// Ā.
+    variance: f64,
+    /// τ.
+    half_trace: f64,
+}
+
+impl Mean {
+    fn of(bins: &Bins, sigma: f64) -> Self {
+        let square = sigma * sigma;
+        let half_trace = 0.5 * bins.gram().diag().mean().unwrap_or(0.0) / square;
+        Mean { variance: bins.gram().mean().unwrap_or(0.0) / square, half_trace }
+    }
+
+    /// Returns the bound by Jensen's inequality.
+    fn bound(&self, epsilon: f64) -> f64 {
+        let root = self.variance.sqrt();
+        let start = (self.half_trace - epsilon) / root;
+        let factor = (epsilon - self.half_trace + 0.5 * self.variance).exp();
+        (normal_below(start) - factor * normal_below(start - root)).max(0.0)
+    }
+}
+
+/// Returns an upper bound on δ: without samples if that is at most `enough`, otherwise one that
+/// holds but with the failure probability.
+pub(super) fn upper(
+    bins: &Bins,
+    (sigma, epsilon): (f64, f64),
+    enough: f64,
+    (samples, seed): (usize, u64),
+    failure_probability: f64,
+) -> f64 {
+    let mean = Mean::of(bins, sigma);
+    let bound = mean.bound(epsilon);
+    if bound <= enough {
+        return bound;
+    }
+    let (gap, variance) = ((epsilon - mean.half_trace).max(0.0), mean.variance);
+    let t = gap / variance;
+    let square = sigma * sigma;
+    let count = bins.count() as f64;
+    let towards: Array1<f64> = bins.gram().sum_axis(Axis(1)) * (t / (count * square));
+    let half_diagonal = bins.gram().diag().mapv(|x| 0.5 * x / square);
+    let mut moments = Moments::default();
+    outputs::for_each(bins, samples, seed, |_, mut row| {
+        let mut sum = 0.0;
+        for ((x, towards), half) in row.iter_mut().zip(&towards).zip(&half_diagonal) {
+            *x = *x / sigma - towards;
+            sum += *x;
+            *x -= half;
+        }
+        let ln_ratio = outputs::exponentials(&mut row);
+        let ln_weight = t * sum / count + 0.5 * t * t * variance;
+        moments.add(ln_weight.exp() * -(epsilon + ln_ratio).exp_m1().min(0.0));
+    });
+    moments.largest = (-0.5 * gap * gap / variance).exp();
+    moments.upper(samples, failure_probability).min(bound)
+}

@@ -1,0 +1,77 @@
+//! The zero of a decreasing function that is known with noise.
+
+/// Maximum number of evaluations.
+const MAX_EVALUATIONS: usize = 60;
+
+/// Returns an x > 0 with |f(x)| ≤ `tolerance` for a decreasing f, by growing steps and the Illinois
+/// method on ln x, or the upper end of an interval of relative width 1e-5; `None` if f does not
+/// change its sign within [1e-6, 1e9] or after 60 evaluations.
+///
+/// # Errors
+/// As f.
+pub(super) fn zero_of_decreasing<E>(
+    start: f64,
+    tolerance: f64,
+    mut f: impl FnMut(f64) -> Result<f64, E>,
+) -> Result<Option<f64>, E> {
+    // Far from the zero only the sign matters.
+    let mut bounded = |x: f64| f(x).map(|y| y.clamp(-20.0, 20.0));
+    let (mut x, mut y) = (start, bounded(start)?);
+    if y.abs() <= tolerance {
+        return Ok(Some(x));
+    }
+    let up = y > 0.0;
+    let (mut step, mut evaluations) = (1.15f64, 1);
+    let (mut low, mut high) = loop {
+        let next = if up { x * step } else { x / step };
+        if !(1e-6..1e9).contains(&next) {
+            return Ok(None);
+        }
+        let value = bounded(next)?;
+        evaluations += 1;
+        if (value > 0.0) != up {
+            break if up { ((x, y), (next, value)) } else { ((next, value), (x, y)) };
+        }
+        (x, y) = (next, value);
+        step = (step * step).min(8.0);
+    };
+    let mut side = 0;
+    while evaluations < MAX_EVALUATIONS && high.0 > low.0 * (1.0 + 1e-5) {
+        let share = (low.1 / (low.1 - high.1)).clamp(0.02, 0.98);
+        let next = low.0 * (high.0 / low.0).powf(share);
+        let value = bounded(next)?;
+        evaluations += 1;
+        if value.abs() <= tolerance {
+            return Ok(Some(next));
+        }
+        if value > 0.0 {
+            low = (next, value);
+            if side == 1 {
+                high.1 *= 0.5;
+            }
+            side = 1;
+        } else {
+            high = (next, value);
+            if side == -1 {
+                low.1 *= 0.5;
+            }
+            side = -1;
+        }
+    }
+    Ok((high.0 <= low.0 * (1.0 + 1e-5)).then_some(high.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeros_are_found_from_both_sides() {
+        for zero in [1e-3, 0.5, 1.0, 40.0] {
+            let f = |x: f64| Ok::<_, ()>((zero / x).ln() * 7.0);
+            let found = zero_of_decreasing(1.0, 1e-6, f).unwrap().unwrap();
+            assert!((found / zero - 1.0).abs() < 1e-5, "{zero} {found}");
+        }
+        assert_eq!(zero_of_decreasing(1.0, 1e-6, |_| Ok::<_, ()>(1.0)).unwrap(), None);
+    }
+}

@@ -1,0 +1,123 @@
+//! Samples of the outputs under a law tilted by a power of the likelihood ratio L.
+//!
+//! With `y_j = ⟨s_j, x⟩/σ²`, A = M/σ² and `v_j = y_j − A_jj/2`, L is the mean of the `e^{v_j}`. The tilted
+//! law first draws k bins one after the other, the first uniformly, then
+//!
+//! ```text
+//! p(j_{m+1} | j_1 … j_m) = Π_a E_{j_a j} / N_m,     E_ij = e^{A_ij},   N_m = Σ_j Π_a E_{j_a j}
+//! ```
+//!
+//! and then the output with mean s_{j_1} + … + s_{j_k}. Let `π(j_1 … j_k | y) = Π_a e^{v_{j_a}}/(bL)`. The
+//! density of Q(dy) π relative to the tilted law is
+//!
+//! ```text
+//! w = L^{−k} Π_{m=1}^{k−1} N_m/b
+//! ```
+//!
+//! since the density of the output relative to Q is `e^{Σ_a v_{j_a} − Σ_{a<c} A_{j_a j_c}}`. So E_Q f(y) is
+//! the mean of w f(y), and Q tilted by L^k is the law without the variation of the N_m. By Hölder's
+//! inequality N_m/b ≤ max_i mean_j E_ij^m.
+
+use ndarray::{Array1, Array2};
+use rand::RngExt;
+
+use super::bins::Bins;
+use super::outputs;
+
+/// Outputs for noise σ, tilted by L^k.
+#[derive(Debug)]
+pub(super) struct Tilted<'a> {
+    bins: &'a Bins,
+    sigma: f64,
+    /// k.
+    power: usize,
+    /// E.
+    exponentials: Array2<f64>,
+    /// Half of the diagonal of A.
+    half_diagonal: Array1<f64>,
+}
+
+/// A sample with its weight relative to Q.
+#[derive(Debug)]
+pub(super) struct Sample<'a> {
+    /// e^{v_j}, up to a factor for all j.
+    pub ratios: &'a [f64],
+    /// ln L.
+    pub ln_ratio: f64,
+    /// ln w.
+    pub ln_weight: f64,
+}
+
+impl<'a> Tilted<'a> {
+    /// Creates the law for k ≥ 1; k = 1 is P.
+    pub fn new(bins: &'a Bins, sigma: f64, power: usize) -> Self {
+        let square = sigma * sigma;
+        Tilted {
+            bins,
+            sigma,
+            power,
+            exponentials: bins.gram().mapv(|x| (x / square).exp()),
+            half_diagonal: bins.gram().diag().mapv(|x| 0.5 * x / square),
+        }
+    }
+
+    /// Returns an upper bound on the logarithm of `Π_m N_m/b`.
+    pub fn ln_largest_factor(&self) -> f64 {
+        let square = self.sigma * self.sigma;
+        let of_power = |m: usize| {
+            let mean = |row: ndarray::ArrayView1<'_, f64>| {
+                let largest = row.iter().copied().fold(0.0, f64::max);
+                let scale = m as f64 / square;
+                let sum: f64 = row.iter().map(|x| (scale * (x - largest)).exp()).sum();
+                scale * largest + (sum / row.len() as f64).ln()
+            };
+            let rows = self.bins.gram();
+            rows.rows().into_iter().map(mean).fold(f64::NEG_INFINITY, f64::max)
+        };
+        (1..self.power).map(of_power).sum()
+    }
+
+    /// Draws samples, the same ones for the same seed. O(samples · b (b + k)).
+    pub fn sample(&self, samples: usize, seed: u64, mut visit: impl FnMut(&Sample<'_>)) {
+        let count = self.bins.count();
+        let square = self.sigma * self.sigma;
+        let gram = self.bins.gram();
+        let mut product = vec![1.0; count];
+        let mut shift = vec![0.0; count];
+        outputs::for_each(self.bins, samples, seed, |random, mut row| {
+            product.fill(1.0);
+            shift.fill(0.0);
+            let mut ln_factor = 0.0;
+            for m in 0..self.power {
+                let total: f64 = product.iter().sum();
+                if m > 0 {
+                    ln_factor += (total / count as f64).ln();
+                }
+                let drawn = drawn(&product, total * random.random::<f64>());
+                let to = shift.iter_mut().zip(gram.row(drawn));
+                to.for_each(|(shift, x)| *shift += x);
+                if m + 1 < self.power {
+                    let to = product.iter_mut().zip(self.exponentials.row(drawn));
+                    to.for_each(|(product, x)| *product *= x);
+                }
+            }
+            for ((x, shift), half) in row.iter_mut().zip(&shift).zip(&self.half_diagonal) {
+                *x = *x / self.sigma + shift / square - half;
+            }
+            let ln_ratio = outputs::exponentials(&mut row);
+            let ln_weight = ln_factor - self.power as f64 * ln_ratio;
+            if let Some(ratios) = row.as_slice() {
+                visit(&Sample { ratios, ln_ratio, ln_weight });
+            }
+        });
+    }
+}
+
+/// Returns the first index whose sum of weights exceeds a number.
+fn drawn(weights: &[f64], mut number: f64) -> usize {
+    let found = weights.iter().position(|weight| {
+        number -= weight;
+        number < 0.0
+    });
+    found.unwrap_or(weights.len() - 1)
+}
