@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+pub mod allocated;
 pub mod allocation;
 mod assessment;
 mod certificate;

@@ -19,8 +19,11 @@ const SAMPLES: (f64, f64) = (2e5, 1e6);
 /// Failure probability by default, as a share of δ, and at most.
 const FAILURE: (f64, f64) = (0.01, 1e-6);
 
-/// Samples for the search, as a share.
-const SHARE_OF_SEARCH: f64 = 0.25;
+/// Samples for the search, as a share, first and last.
+const SHARES_OF_SEARCH: [f64; 2] = [0.02, 0.15];
+
+/// Samples for the direction that removes a record, whose δ is mostly far smaller.
+const REMOVED_SAMPLES: usize = 100_000;
 
 /// Samples that choose the power of the tilt.
 const PILOT: usize = 4000;
@@ -190,20 +193,21 @@ impl<'a> AllocationAccountant<'a> {
         }
         let target = delta - failure;
         // The logarithm of a predicted confidence bound, relative to the target.
-        let excess = |x: f64, share: f64| {
+        let excess = |x: f64, share: f64, power: Option<usize>| {
             let (sigma, epsilon) = at(x);
-            let power = self.power((sigma, epsilon), 0.25 * failure);
+            let power = power.unwrap_or_else(|| self.power((sigma, epsilon), 0.25 * failure));
             let samples = ((self.samples as f64 * share) as usize).max(1000);
             let drawn = (samples, self.seed(0) ^ 2);
             let found = added::moments(self.bins, (sigma, epsilon), power, drawn);
             let predicted = found.upper(self.samples, 0.25 * failure) + found.standard_error();
-            let limit = 0.25 * failure;
-            let removed = removed::upper(self.bins, (sigma, epsilon), target, drawn, limit);
+            let removed = self.removed((sigma, epsilon), target, 0, 0.25 * failure);
             Ok::<_, Error>((predicted.max(removed) / target).ln())
         };
-        let rough = zero_of_decreasing(start, 0.1, |x| excess(x, 0.1 * SHARE_OF_SEARCH))?;
+        let rough = zero_of_decreasing(start, 0.1, |x| excess(x, SHARES_OF_SEARCH[0], None))?;
         let rough = rough.ok_or_else(|| self.out_of_reach(delta))?;
-        let found = zero_of_decreasing(rough, PRECISION, |x| excess(x, SHARE_OF_SEARCH))?;
+        let power = Some(self.power(at(rough), 0.25 * failure));
+        let last = |x| excess(x, SHARES_OF_SEARCH[1], power);
+        let found = zero_of_decreasing(rough, PRECISION, last)?;
         let mut x = found.ok_or_else(|| self.out_of_reach(delta))?;
         let mut failed = 0.0;
         for attempt in 1..=TRIES {
@@ -242,8 +246,44 @@ impl<'a> AllocationAccountant<'a> {
         let seed = self.seed(attempt);
         let found = added::moments(self.bins, at, power, (self.samples, seed));
         let added = found.upper(self.samples, half);
-        let drawn = (self.samples, seed ^ 3);
-        (found, removed::upper(self.bins, at, added, drawn, half).max(added))
+        (found, self.removed(at, added, attempt, half).max(added))
+    }
+
+    /// Returns a bound on δ of the direction that removes a record: one that is at most `enough`
+    /// from few samples, or one from all.
+    fn removed(&self, at: (f64, f64), enough: f64, attempt: u32, failure: f64) -> f64 {
+        let seed = self.seed(attempt) ^ 3;
+        let few = REMOVED_SAMPLES.min(self.samples);
+        let found = removed::upper(self.bins, at, enough, (few, seed), 0.5 * failure);
+        if found <= enough || few == self.samples {
+            return found;
+        }
+        let drawn = (self.samples, self.seed(attempt + TRIES) ^ 3);
+        removed::upper(self.bins, at, enough, drawn, 0.5 * failure)
+    }
+
+    /// Returns an estimate of the σ of (ε, δ), not a bound, and the power of its tilt; for fits.
+    ///
+    /// # Errors
+    /// As [`sigma`](Self::sigma).
+    pub(crate) fn estimated_sigma(
+        &self,
+        epsilon: f64,
+        delta: f64,
+        samples: usize,
+    ) -> Result<(f64, usize)> {
+        check(epsilon, delta)?;
+        let mut power = 1;
+        let excess = |sigma: f64| {
+            let drawn = (PILOT, self.seed(0) ^ 1);
+            power = added::power(self.bins, (sigma, epsilon), drawn, (samples, 0.5));
+            let drawn = (samples, self.seed(0) ^ 2);
+            let found = added::moments(self.bins, (sigma, epsilon), power, drawn);
+            Ok::<_, Error>((found.mean() / delta).ln())
+        };
+        let start = self.bins.largest().0.sqrt();
+        let found = zero_of_decreasing(start, 5e-3, excess)?;
+        Ok((found.ok_or_else(|| self.out_of_reach(delta))?, power))
     }
 
     /// Returns a seed for one purpose; the lowest two bits are free.

@@ -18,7 +18,7 @@ mod confidence;
 mod outputs;
 mod removed;
 mod search;
-mod tilted;
+pub(crate) mod tilted;
 #[cfg(test)]
 mod tests;
 

@@ -26,7 +26,7 @@ use super::outputs;
 
 /// Outputs for noise σ, tilted by L^k.
 #[derive(Debug)]
-pub(super) struct Tilted<'a> {
+pub(crate) struct Tilted<'a> {
     bins: &'a Bins,
     sigma: f64,
     /// k.
@@ -39,7 +39,7 @@ pub(super) struct Tilted<'a> {
 
 /// A sample with its weight relative to Q.
 #[derive(Debug)]
-pub(super) struct Sample<'a> {
+pub(crate) struct Sample<'a> {
     /// e^{v_j}, up to a factor for all j.
     pub ratios: &'a [f64],
     /// ln L.
@@ -81,7 +81,8 @@ impl<'a> Tilted<'a> {
     pub fn sample(&self, samples: usize, seed: u64, mut visit: impl FnMut(&Sample<'_>)) {
         let count = self.bins.count();
         let square = self.sigma * self.sigma;
-        let gram = self.bins.gram();
+        let gram: Vec<f64> = self.bins.gram().iter().copied().collect();
+        let exponentials: Vec<f64> = self.exponentials.iter().copied().collect();
         let mut product = vec![1.0; count];
         let mut shift = vec![0.0; count];
         outputs::for_each(self.bins, samples, seed, |random, mut row| {
@@ -94,11 +95,11 @@ impl<'a> Tilted<'a> {
                     ln_factor += (total / count as f64).ln();
                 }
                 let drawn = drawn(&product, total * random.random::<f64>());
-                let to = shift.iter_mut().zip(gram.row(drawn));
-                to.for_each(|(shift, x)| *shift += x);
+                let towards = &gram[drawn * count..][..count];
+                shift.iter_mut().zip(towards).for_each(|(shift, x)| *shift += x);
                 if m + 1 < self.power {
-                    let to = product.iter_mut().zip(self.exponentials.row(drawn));
-                    to.for_each(|(product, x)| *product *= x);
+                    let factors = &exponentials[drawn * count..][..count];
+                    product.iter_mut().zip(factors).for_each(|(product, x)| *product *= x);
                 }
             }
             for ((x, shift), half) in row.iter_mut().zip(&shift).zip(&self.half_diagonal) {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{DualWeights, Optimal, OptimalOptions, banded, nested, tridiagonal, weighted};
+use crate::allocated;
 use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::workload::{Family, Gram, Workload};
@@ -48,6 +49,9 @@ impl StrategySelector for Optimal {
     fn solve(&self, problem: &Problem<'_>) -> Result<(Selection, Option<DualWeights>)> {
         problem.check()?;
         self.check_bands(problem.participation)?;
+        if let Participation::Random { .. } = problem.participation {
+            return Ok((allocated::select(problem, self.name(), self.bands)?, None));
+        }
         if let Some(optimum) = tridiagonal::solve(problem, &self.options)? {
             let selection = optimum.selection();
             let (steps, queries) = (optimum.cell_weights, optimum.query_weights);
@@ -115,12 +119,13 @@ impl Optimal {
     pub(super) fn check_bands(&self, participation: Participation) -> Result<()> {
         if (self.bands.is_none() && !self.equal_norms)
             || matches!(participation, Participation::MinSeparation { .. })
+            || (matches!(participation, Participation::Random { .. }) && !self.equal_norms)
         {
             return Ok(());
         }
         Err(Error::bad_input(
             "options `bands` and `norms` of the optimal strategy",
-            "participation=min-sep:B,K",
+            "participation=min-sep:B,K, or bands with participation=random:K",
             format!("participation `{participation}`"),
             "leave the options out, or set the participation",
         ))

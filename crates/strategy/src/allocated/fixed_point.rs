@@ -1,0 +1,155 @@
+//! The fixed point of a strategy and the posterior of its bins.
+
+use ndarray::{Array2, ArrayView2};
+
+use super::form::AllocatedForm;
+use super::loss::{Loss, Parts, total_error};
+use super::posterior::posterior;
+use crate::allocation::{AllocationAccountant, Bins, MonteCarloOptions};
+use crate::error::Result;
+use crate::progress::goes_on;
+use crate::{PrivacyTarget, Status};
+use matmech_linalg::QuasiNewton;
+
+/// Seeds of the fit, which the accountant does not use.
+const SEED: u64 = 0x5eed_0f17;
+
+/// Samples times bins of an estimate, and their number, from and to.
+const WORK: f64 = 4e6;
+const SAMPLES: (f64, f64) = (8e3, 6e4);
+
+/// η at ε ≤ 1, divided by ε above.
+const MOVE: f64 = 0.6;
+
+/// The limits of a fit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FitLimits {
+    /// Maximum number of estimates of Λ. By default 12/η, with η = 0.6/max(1, ε).
+    pub rounds: Option<usize>,
+    /// Maximum number of steps for one Λ. Default 40.
+    pub steps: usize,
+    /// Stop when 2/η rounds lower the error by at most this share. Default 1e-3.
+    pub tolerance: f64,
+}
+
+impl Default for FitLimits {
+    fn default() -> Self {
+        FitLimits { rounds: None, steps: 30, tolerance: 1e-3 }
+    }
+}
+
+/// A fitted strategy.
+#[derive(Debug, Clone)]
+pub struct AllocatedFit {
+    /// The variables of the form.
+    pub variables: Vec<f64>,
+    /// C.
+    pub strategy: Array2<f64>,
+    /// The total squared error at an estimate of the noise that (ε, δ) needs. Not a bound.
+    pub estimate: f64,
+    /// `Σ |x ∘ ∇(ln error + ln⟨Λ, M⟩)| / Σ |x ∘ ∇ ln error|` over the nonnegative variables x, with a
+    /// fresh Λ: 0 at a stationary point.
+    pub residual: f64,
+    /// The number of estimates of Λ.
+    pub rounds: usize,
+    /// The status.
+    pub status: Status,
+}
+
+/// Fits a strategy of a form to random allocation, from its start or from given variables.
+///
+/// `gram` is G, n×n. Deterministic. O(n³) per step and O(b²) per sample.
+///
+/// # Errors
+/// As [`AllocationAccountant::new`], or ε or δ is invalid.
+pub fn fit(
+    form: &dyn AllocatedForm,
+    gram: ArrayView2<'_, f64>,
+    epochs: usize,
+    target: PrivacyTarget,
+    start: Option<Vec<f64>>,
+    limits: &FitLimits,
+) -> Result<AllocatedFit> {
+    let mut x = start.unwrap_or_else(|| form.start());
+    let bins = gram.nrows() / epochs;
+    let samples = (WORK / bins as f64).clamp(SAMPLES.0, SAMPLES.1) as usize;
+    let eta = MOVE / target.epsilon.max(1.0);
+    let rounds = limits.rounds.unwrap_or((12.0 / eta).ceil() as usize);
+    let patience = (2.0 / eta).ceil() as usize;
+    // The strategy, the scale of the noise and Λ of variables.
+    let estimated = |x: &[f64], round: u64| -> Result<(Array2<f64>, f64, Array2<f64>)> {
+        let strategy = form.matrix(x);
+        let bins = Bins::of_strategy(strategy.view(), epochs)?;
+        let options = MonteCarloOptions { seed: SEED, ..MonteCarloOptions::default() };
+        let accountant = AllocationAccountant::new(&bins, options)?;
+        let (sigma, power) = accountant.estimated_sigma(target.epsilon, target.delta, samples)?;
+        let drawn = (samples, SEED ^ (round + 1) << 32);
+        let found = posterior(&bins, (sigma, target.epsilon), power, drawn);
+        let error = sigma * sigma * total_error(gram, strategy.view());
+        Ok((strategy, error, normalised(found)))
+    };
+    let (mut strategy, mut error, mut old) = estimated(&x, 0)?;
+    let mut best = (x.clone(), strategy, error);
+    let mut reference = error;
+    let (mut round, mut since, mut status) = (0, 0, Status::IterationLimit);
+    while round < rounds {
+        round += 1;
+        let loss = Loss { form, gram, posterior: &old };
+        let mut state = QuasiNewton::from(&loss, x, form.first_bounded())?;
+        for _ in 0..limits.steps {
+            if state.step(&loss)?.is_none_or(|decrease| decrease < 0.01 * limits.tolerance) {
+                break;
+            }
+        }
+        x = state.x;
+        let new;
+        (strategy, error, new) = estimated(&x, round as u64)?;
+        old = averaged(&old, &new, eta);
+        since += 1;
+        if error < reference * (1.0 - limits.tolerance) {
+            (since, reference) = (0, error);
+        }
+        if error < best.2 {
+            best = (x.clone(), strategy, error);
+        }
+        if since == patience {
+            status = Status::Converged;
+            break;
+        }
+        if !goes_on(round, 0.0, error) {
+            status = Status::Interrupted;
+            break;
+        }
+    }
+    let (variables, strategy, estimate) = best;
+    let (.., fresh) = estimated(&variables, u64::MAX >> 33)?;
+    let residual = Parts::of(gram, &fresh, &strategy).map_or(f64::INFINITY, |parts| {
+        let of_error = parts.of_error / parts.error;
+        let both = &of_error + &(parts.of_cost / parts.cost);
+        let sum = |of_matrix: &Array2<f64>| -> f64 {
+            let gradient = form.gradient(&variables, of_matrix);
+            let pairs = gradient.iter().zip(&variables).skip(form.first_bounded());
+            pairs.map(|(g, x)| (g * x).abs()).sum()
+        };
+        sum(&both) / sum(&of_error)
+    });
+    Ok(AllocatedFit { variables, strategy, estimate, residual, rounds: round, status })
+}
+
+/// Returns a matrix divided by its trace.
+fn normalised(matrix: Array2<f64>) -> Array2<f64> {
+    let trace = matrix.diag().sum();
+    matrix / trace
+}
+
+/// Returns `old^{1−η} new^η`, entry by entry; the mean where an entry is zero.
+fn averaged(old: &Array2<f64>, new: &Array2<f64>, eta: f64) -> Array2<f64> {
+    let mut out = old.clone();
+    out.zip_mut_with(new, |old, new| {
+        *old = match *old > 0.0 && *new > 0.0 {
+            true => old.powf(1.0 - eta) * new.powf(eta),
+            false => (1.0 - eta) * *old + eta * new,
+        };
+    });
+    normalised(out)
+}

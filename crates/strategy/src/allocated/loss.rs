@@ -1,0 +1,82 @@
+//! What the fit minimises for one Λ: `ln tr(G (CᵀC)⁻¹) + ln ⟨Λ, M(C)⟩`.
+
+use ndarray::{Array2, ArrayView2};
+
+use super::form::AllocatedForm;
+use crate::error::{Error, Result};
+use matmech_linalg::{SmoothFunction, inverse_of_lower, matmul};
+
+/// The loss of a form of strategies. An evaluation takes four products of n×n matrices.
+pub(super) struct Loss<'a> {
+    pub form: &'a dyn AllocatedForm,
+    /// G, n×n.
+    pub gram: ArrayView2<'a, f64>,
+    /// Λ, b×b.
+    pub posterior: &'a Array2<f64>,
+}
+
+/// The two parts of the loss and their derivatives by the entries of C.
+#[derive(Debug)]
+pub(super) struct Parts {
+    /// tr(G (CᵀC)⁻¹).
+    pub error: f64,
+    pub of_error: Array2<f64>,
+    /// ⟨Λ, M(C)⟩.
+    pub cost: f64,
+    pub of_cost: Array2<f64>,
+}
+
+/// Returns tr(G (CᵀC)⁻¹), or infinity if C is singular.
+pub(super) fn total_error(gram: ArrayView2<'_, f64>, strategy: ArrayView2<'_, f64>) -> f64 {
+    if strategy.diag().iter().any(|x| *x <= 0.0) {
+        return f64::INFINITY;
+    }
+    let inverse = inverse_of_lower(strategy);
+    let product = matmul(gram, inverse.view());
+    product.iter().zip(&inverse).map(|(a, b)| a * b).sum()
+}
+
+impl Parts {
+    /// Computes the parts, or none if C is singular.
+    pub fn of(
+        gram: ArrayView2<'_, f64>,
+        posterior: &Array2<f64>,
+        strategy: &Array2<f64>,
+    ) -> Option<Self> {
+        if strategy.diag().iter().any(|x| !(*x > 0.0)) {
+            return None;
+        }
+        let (n, bins) = (strategy.nrows(), posterior.nrows());
+        let inverse = inverse_of_lower(strategy.view());
+        let product = matmul(gram, inverse.view());
+        let error = product.iter().zip(&inverse).map(|(a, b)| a * b).sum();
+        // d tr(EᵀGE) = −2 ⟨EᵀGE Eᵀ, dC⟩ for E = C⁻¹.
+        let of_error = matmul(matmul(inverse.t(), product.view()).view(), inverse.t()) * -2.0;
+        let mut sums = Array2::<f64>::zeros((n, bins));
+        for (mut sums, row) in sums.rows_mut().into_iter().zip(strategy.rows()) {
+            row.iter().enumerate().for_each(|(s, x)| sums[s % bins] += x);
+        }
+        let images = matmul(sums.view(), posterior.view());
+        let cost = images.iter().zip(&sums).map(|(a, b)| a * b).sum();
+        let of_cost = Array2::from_shape_fn((n, n), |(t, s)| 2.0 * images[[t, s % bins]]);
+        Some(Parts { error, of_error, cost, of_cost })
+    }
+}
+
+impl SmoothFunction for Loss<'_> {
+    type Error = Error;
+
+    const MEMORY: usize = 20;
+
+    const FIRST_STEP: f64 = 0.05;
+
+    fn evaluate(&self, x: &[f64]) -> Result<(f64, Vec<f64>)> {
+        let strategy = self.form.matrix(x);
+        let Some(parts) = Parts::of(self.gram, self.posterior, &strategy) else {
+            return Ok((f64::INFINITY, vec![0.0; x.len()]));
+        };
+        let value = parts.error.ln() + parts.cost.ln();
+        let of_matrix = parts.of_error / parts.error + parts.of_cost / parts.cost;
+        Ok((value, self.form.gradient(x, &of_matrix)))
+    }
+}

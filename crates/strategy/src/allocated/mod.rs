@@ -1,0 +1,37 @@
+//! Strategies fitted to random allocation.
+//!
+//! The mean squared error `tr(G (CᵀC)⁻¹)/m` is minimised subject to δ(M(C)) ≤ δ at σ = 1, C ≥ 0 lower
+//! triangular. By Price's theorem the derivative of δ with respect to M is proportional to
+//!
+//! ```text
+//! Λ_ij = E_P[π_i π_j | ln L = ε],      π the posterior probabilities of the bins
+//! ```
+//!
+//! A fixed point: for a Λ minimise `tr(G (CᵀC)⁻¹) · ⟨Λ, M(C)⟩`, which does not depend on the scale of C;
+//! estimate Λ at the scale that has δ; average it with the old one. The fit is a search: the privacy
+//! of its result is that of the [accountant](crate::allocation), with other samples.
+//!
+//! | form | strategies |
+//! |---|---|
+//! | [`Banded`] | lower triangular with p bands, all of them for p = n |
+//! | [`Toeplitz`] | lower triangular Toeplitz with p bands |
+//! | [`Recurrent`] | streaming noise with N buffers |
+
+mod banded;
+mod fixed_point;
+mod form;
+mod loss;
+mod optimum;
+mod posterior;
+mod recurrent;
+#[cfg(test)]
+mod tests;
+mod toeplitz;
+
+pub use banded::Banded;
+pub use fixed_point::{AllocatedFit, FitLimits, fit};
+pub use form::AllocatedForm;
+pub use optimum::fit_banded;
+pub(crate) use optimum::{allocation_of, select};
+pub use recurrent::Recurrent;
+pub use toeplitz::Toeplitz;

@@ -1,0 +1,92 @@
+//! The optimum for random allocation, as a selection.
+
+use super::banded::Banded;
+use super::fixed_point::{AllocatedFit, FitLimits, fit};
+use super::toeplitz::Toeplitz;
+use ndarray::ArrayView2;
+
+use crate::error::{Error, Result};
+use crate::{
+    Objective, Participation, PrivacyTarget, Problem, Selection, Strategy, StrategyFactor,
+};
+
+/// Largest number of steps: matrices of 8 MiB, and about 10 s per estimate of Λ.
+const MAX_STEPS: usize = 2048;
+
+/// Fits a lower triangular strategy with `bands` bands, all by default, to random allocation.
+///
+/// The error is at unit privacy cost, as for other participations: the error at (ε, δ), by the
+/// accountant, divided by the variance of Gaussian noise for (ε, δ) without random allocation.
+///
+/// # Errors
+/// Another participation or objective, too many steps or bands, or ε and δ are missing.
+pub(crate) fn select(problem: &Problem<'_>, name: &str, bands: Option<usize>) -> Result<Selection> {
+    let (epochs, target) = allocation_of(problem, MAX_STEPS)?;
+    let n = problem.workload.cells();
+    let bands = bands.unwrap_or(n);
+    if !(1..=n).contains(&bands) {
+        return Err(Error::bad_input(
+            "bands of a strategy",
+            format!("1 to {n} bands"),
+            bands.to_string(),
+            "leave them out for all bands",
+        ));
+    }
+    let gram = problem.workload.gram()?.to_dense()?;
+    let fit = fit_banded(gram.view(), bands, epochs, target)?;
+    let details = vec![("rounds", fit.rounds as f64), ("stationarity_residual", fit.residual)];
+    let factor = StrategyFactor::from_queries(problem.workload.shape(), fit.strategy)?;
+    let strategy = Strategy::single(name, factor);
+    let error = problem.error(&strategy)?;
+    Ok(Selection { strategy, error, certificate: None, proof: None, details })
+}
+
+/// Fits a strategy with `bands` bands, from the fitted Toeplitz strategy.
+///
+/// # Errors
+/// As [`fit`].
+pub fn fit_banded(
+    gram: ArrayView2<'_, f64>,
+    bands: usize,
+    epochs: usize,
+    target: PrivacyTarget,
+) -> Result<AllocatedFit> {
+    let (steps, limits) = (gram.nrows(), FitLimits::default());
+    let start = fit(&Toeplitz { steps, bands }, gram, epochs, target, None, &limits)?;
+    let form = Banded { steps, bands };
+    let variables = form.variables(&start.strategy);
+    fit(&form, gram, epochs, target, Some(variables), &limits)
+}
+
+/// Returns the epochs and (ε, δ) of a problem with random allocation.
+///
+/// # Errors
+/// As [`select`].
+pub(crate) fn allocation_of(
+    problem: &Problem<'_>,
+    most: usize,
+) -> Result<(usize, PrivacyTarget)> {
+    problem.check()?;
+    let Participation::Random { epochs, target: Some(target) } = problem.participation else {
+        return Err(problem.participation.without_target());
+    };
+    if problem.objective != Objective::Mean {
+        return Err(Error::bad_input(
+            "strategy for random allocation",
+            "the objective mean",
+            format!("`{}`", problem.objective),
+            "leave the objective out",
+        ));
+    }
+    let steps = problem.workload.cells();
+    if steps > most {
+        return Err(Error::too_large(
+            "strategy for random allocation",
+            "steps",
+            most as f64,
+            steps as f64,
+            "use fewer steps, or a strategy without a fit, e.g. bsr(bands=32)",
+        ));
+    }
+    Ok((epochs, target))
+}
