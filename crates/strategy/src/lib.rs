@@ -7,6 +7,7 @@
 #![deny(missing_docs)]
 
 mod assessment;
+pub mod calibration;
 mod certificate;
 mod datacube;
 pub mod eigen_design;
