@@ -27,6 +27,7 @@ from ._errors import (
 )
 from ._draft import PrivateDraft, draft_schema, private_draft
 from ._matmech import Workload, __version__, registries
+from ._privacy import NoiseGuarantee, noise_multiplier
 from ._queries import PublishedRelease, QueryAnswers, read_release
 from ._records import (
     Answers,

@@ -27,8 +27,8 @@ class Report:
                 setattr(self, name, value)
 
     def __repr__(self) -> str:
-        shown = ("workload", "strategy", "form", "planner", "mechanism", "error", "rmse",
-                 "lower_bound", "gap", "status")
+        shown = ("workload", "strategy", "form", "planner", "mechanism", "sigma", "epsilon",
+                 "delta", "error", "rmse", "lower_bound", "gap", "status")
         fields = (f"{name}={self.report[name]!r}" for name in shown if name in self.report)
         return f"{type(self).__name__}({', '.join(fields)})"
 

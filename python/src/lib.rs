@@ -6,6 +6,7 @@
 mod draft;
 mod engine;
 mod errors;
+mod privacy;
 mod query;
 mod records;
 mod solve;
@@ -33,6 +34,7 @@ fn _matmech(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(solve::certify, module)?)?;
     module.add_function(wrap_pyfunction!(solve::registries, module)?)?;
     module.add_function(wrap_pyfunction!(stream::stream, module)?)?;
+    module.add_function(wrap_pyfunction!(privacy::privacy, module)?)?;
     module.add_function(wrap_pyfunction!(records::plan, module)?)?;
     module.add_function(wrap_pyfunction!(records::compare, module)?)?;
     module.add_function(wrap_pyfunction!(records::simulate, module)?)?;

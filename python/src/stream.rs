@@ -23,6 +23,13 @@ pub(crate) struct PyCoefficients {
     coefficients: Coefficients,
 }
 
+impl PyCoefficients {
+    /// The coefficients.
+    pub(crate) fn coefficients(&self) -> &Coefficients {
+        &self.coefficients
+    }
+}
+
 #[pymethods]
 impl PyCoefficients {
     /// Reads coefficients from `.npz`.

@@ -14,6 +14,7 @@ pub mod draft_schema;
 pub mod error_target;
 pub mod ledger;
 pub mod plan;
+pub mod privacy;
 pub mod private_draft;
 pub mod process;
 pub mod query;

@@ -14,6 +14,7 @@ mod ledger;
 mod output;
 mod panics;
 mod plan;
+mod privacy;
 mod query_answers;
 mod record_rule;
 mod release;
@@ -51,6 +52,13 @@ enum Command {
     /// and errors are recomputed from the coefficients that are written. The noise is floating
     /// point; docs/streams.md says what that means and what each participation is valid for.
     Stream(stream::StreamCommand),
+    /// Compute the noise multiplier sigma, epsilon or delta of a strategy for training.
+    ///
+    /// Two of --sigma, --epsilon and --delta are given, and the third is computed, rounded up. The
+    /// guarantee is (epsilon, delta)-differential privacy for adding or removing one record, whose
+    /// clipped gradients have norm at most 1 per step, also if gradients depend on earlier outputs.
+    /// The noise of a training loop has the standard deviation sigma times the clipping norm.
+    Privacy(privacy::PrivacyCommand),
     /// Plan measurements over many attributes and print the expected errors; does not read data.
     Plan(plan::PlanCommand),
     /// PRIVATE: answer a workload from a table with discrete Gaussian noise, charged to a
@@ -122,6 +130,7 @@ fn main() -> std::process::ExitCode {
         Command::Solve(solve) => solve.run(),
         Command::Certify(certify) => certify.run(),
         Command::Stream(stream) => stream.run(),
+        Command::Privacy(privacy) => privacy.run(),
         Command::Plan(plan) => plan.run(),
         Command::Release(release) => release.run(),
         Command::Answer(answer) => answer.run(),

@@ -77,7 +77,7 @@ impl StreamCommand {
 }
 
 /// Describes what the stated privacy cost does not hold for.
-fn validity(participation: &str) -> &'static str {
+pub(super) fn validity(participation: &str) -> &'static str {
     match participation.split_once(':').map_or(participation, |(name, _)| name) {
         "epochs" => {
             "this order of the records in every epoch; not for shuffled epochs, min-separation or \

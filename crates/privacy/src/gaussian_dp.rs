@@ -68,6 +68,19 @@ pub fn delta(mu: f64, epsilon: f64) -> Result<f64, PrivacyError> {
     Ok(ln_delta(mu, epsilon)?.exp())
 }
 
+/// Returns an upper bound on δ(μ, ε) that is larger by its rounding error only.
+///
+/// The bound has the error of [`ln_delta`] with a factor of 8, and is never 0.
+///
+/// # Errors
+/// As [`ln_delta`].
+pub fn delta_rounded_up(mu: f64, epsilon: f64) -> Result<f64, PrivacyError> {
+    let ln_delta = ln_delta(mu, epsilon)?;
+    let a = epsilon / mu - 0.5 * mu;
+    let error = 8e-15 * (1.0 + a * a);
+    Ok((ln_delta + error).exp().next_up().min(1.0))
+}
+
 /// Returns the largest μ whose Gaussian mechanisms are (ε, δ)-DP, rounded down.
 ///
 /// # Errors
@@ -192,6 +205,25 @@ mod tests {
         }
         assert_eq!(delta(1.0, 100.0).unwrap(), 0.0);
         assert_eq!(delta(50.0, 1.0).unwrap(), 1.0);
+    }
+
+    /// Oracle: ln δ with 3000-digit arithmetic, as in the test above.
+    #[test]
+    fn rounded_up_delta_is_above_and_near() {
+        let multiprecision = [
+            (1e-3, 1e-6, -7.827_946_953_470_733_f64),
+            (0.3, 0.01, -2.163_906_005_397_169),
+            (0.49, 3.0, -22.600_675_925_606_27),
+            (2.0, 0.1, -0.405_505_835_644_250_25),
+            (0.5, 0.0, -1.622_459_064_037_205),
+        ];
+        for (mu, epsilon, ln_value) in multiprecision {
+            let upper = delta_rounded_up(mu, epsilon).unwrap();
+            assert!(upper >= ln_value.exp() && upper <= ln_value.exp() * (1.0 + 1e-12), "{upper}");
+        }
+        assert!(delta_rounded_up(0.01, 1.0).unwrap() > 0.0, "δ = e⁻⁵⁰¹⁴ underflows");
+        assert_eq!(delta_rounded_up(50.0, 1.0).unwrap(), 1.0);
+        assert!(delta_rounded_up(f64::NAN, 1.0).is_err());
     }
 
     #[test]

@@ -9,6 +9,7 @@
 pub mod allocated;
 pub mod allocation;
 mod assessment;
+pub mod calibration;
 mod certificate;
 mod datacube;
 pub mod eigen_design;

@@ -15,6 +15,7 @@ mod guide;
 mod messages;
 mod pair_bound;
 mod plan;
+mod privacy;
 #[path = "../../../../tests/library/python.rs"]
 mod python;
 mod release;

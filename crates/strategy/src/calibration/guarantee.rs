@@ -1,0 +1,80 @@
+//! The third of σ, ε and δ.
+
+use super::noise_strategy::NoiseStrategy;
+use super::parameters::Calibration;
+use crate::error::Result;
+use crate::participation::{Participation, Sensitivity};
+use crate::privacy::{gaussian, gaussian_dp};
+use crate::problem::Problem;
+
+/// A guarantee of (ε, δ)-differential privacy for the noise of a strategy.
+///
+/// Neighbouring data sets differ in one record, which one of them has and the other has not. Every
+/// gradient of a record has norm at most 1 (the clipping norm, if σ is multiplied by it).
+#[derive(Debug, Clone, PartialEq)]
+pub struct NoiseGuarantee {
+    /// The noise multiplier σ.
+    pub sigma: f64,
+    /// ε.
+    pub epsilon: f64,
+    /// δ; without the failure probability.
+    pub delta: f64,
+    /// The probability that the guarantee was computed from samples that are not typical; 0 if it
+    /// was computed without samples.
+    pub failure_probability: f64,
+    /// The method: `Gaussian, exact`, or the name of an upper bound.
+    pub method: String,
+    /// The squared sensitivity of the strategy as it is.
+    pub sensitivity: Sensitivity,
+}
+
+/// Computes the third of σ, ε and δ for the noise of a strategy; all are rounded up.
+///
+/// With fixed patterns of participation, the privacy loss is that of a Gaussian mechanism with the
+/// strategy's sensitivity Δ: δ = Φ(Δ/(2σ) − εσ/Δ) − e^ε Φ(−Δ/(2σ) − εσ/Δ) (Balle & Wang 2018,
+/// Theorem 8), also if gradients depend on earlier outputs (Denisov et al. 2022, Theorem 2.1). It is
+/// exact if the sensitivity is: an attacker attains it.
+///
+/// O(n³) for the sensitivity, and O(n²) for more.
+///
+/// # Errors
+/// A parameter outside its range; or as [`Problem::check`], [`NoiseStrategy::sensitivity`].
+pub fn noise_guarantee(
+    strategy: &NoiseStrategy,
+    problem: &Problem<'_>,
+    calibration: Calibration,
+) -> Result<NoiseGuarantee> {
+    match problem.participation {
+        Participation::Single | Participation::Epochs(_) | Participation::MinSeparation { .. } => {
+            gaussian_guarantee(strategy.sensitivity(problem)?, strategy.steps(), calibration)
+        }
+    }
+}
+
+/// Returns the guarantee of a Gaussian mechanism.
+fn gaussian_guarantee(
+    sensitivity: Sensitivity,
+    steps: usize,
+    calibration: Calibration,
+) -> Result<NoiseGuarantee> {
+    // The squared sensitivity is a sum of at most 2·steps rounded products.
+    let squared = sensitivity.squared * (1.0 + steps as f64 * f64::EPSILON);
+    let l2 = squared.sqrt().next_up();
+    let mu = |sigma: f64| gaussian_dp::mu_of_gaussian(l2, sigma).map(f64::next_up);
+    let (sigma, epsilon, delta) = match calibration {
+        Calibration::Sigma { epsilon, delta } => {
+            (gaussian::analytic_sigma_rounded_up(l2, epsilon, delta)?, epsilon, delta)
+        }
+        Calibration::Epsilon { sigma, delta } => {
+            (sigma, gaussian_dp::epsilon_rounded_up(mu(sigma)?, delta)?, delta)
+        }
+        Calibration::Delta { sigma, epsilon } => {
+            (sigma, epsilon, gaussian_dp::delta_rounded_up(mu(sigma)?, epsilon)?)
+        }
+    };
+    let method = match sensitivity.bound {
+        None => "Gaussian, exact".to_owned(),
+        Some(bound) => format!("Gaussian, {bound} on the sensitivity"),
+    };
+    Ok(NoiseGuarantee { sigma, epsilon, delta, failure_probability: 0.0, method, sensitivity })
+}
