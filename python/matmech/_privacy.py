@@ -29,7 +29,7 @@ class NoiseGuarantee(Report):
     sigma: float
     epsilon: float
     delta: float
-    #: 0 if the guarantee was computed without samples.
+    #: A part of ``delta``; 0 if the guarantee was computed without samples.
     failure_probability: float
     #: ``Gaussian, exact``, or the name of an upper bound.
     method: str
@@ -50,6 +50,10 @@ def noise_multiplier(
     epsilon: float | None = None,
     delta: float | None = None,
     objective: str = "mean",
+    method: str = "auto",
+    samples: int | None = None,
+    failure_probability: float | None = None,
+    seed: int = 0,
 ) -> NoiseGuarantee:
     """Computes the third of σ, ε and δ for the noise of a strategy, as ``matmech privacy``.
 
@@ -57,6 +61,10 @@ def noise_multiplier(
     either, as it is; or the name of one of `strategies()`, selected for the problem and scaled to
     sensitivity 1. The noise of a training loop is ``sigma * clip`` times that of the strategy.
     Without a workload, it is the prefix sums of the strategy's steps.
+
+    With ``participation="random:K"``, ``method`` is ``auto``, ``deterministic`` or ``monte-carlo``:
+    a confidence bound from ``samples`` that does not hold with ``failure_probability``, a part of δ.
+    The same arguments give the same numbers.
 
     >>> fitted = stream("prefix:64", participation="epochs:4")
     >>> found = noise_multiplier(fitted, participation="epochs:4", epsilon=1, delta=1e-5)
@@ -78,6 +86,13 @@ def noise_multiplier(
         raise TypeError("noise_multiplier: expected workload=, e.g. 'prefix:64', found none")
     workload = f"prefix:{steps}" if workload is None else workload
     outcome = _matmech.privacy(
-        strategy, workload_of(workload), participation, objective, sigma, epsilon, delta
+        strategy,
+        workload_of(workload),
+        participation,
+        objective,
+        sigma,
+        epsilon,
+        delta,
+        (method, samples, failure_probability, seed),
     )
     return finished(outcome, NoiseGuarantee)

@@ -177,6 +177,8 @@ def solve(
     *,
     objective: str | None = None,
     participation: str | None = None,
+    epsilon: float | None = None,
+    delta: float | None = None,
     tolerance: float | None = None,
     max_iterations: int | None = None,
     bands: int | None = None,
@@ -187,13 +189,15 @@ def solve(
 
     ``strategy`` is one of `strategies()`, with options as in ``"eigen-separation(group=16)"``.
     ``objective`` is ``mean``, ``max`` or ``balanced:SHARE``; ``participation`` is ``single``,
-    ``epochs:K`` or ``min-sep:B,K``. Ctrl-C raises `Interrupted` with the best iterate.
+    ``epochs:K``, ``min-sep:B,K`` or, with ``epsilon`` and ``delta``, ``random:K``. Ctrl-C raises `Interrupted` with the best iterate.
 
     >>> best = solve("prefix:128", objective="max", participation="epochs:4")
     >>> best.gap < 1e-6, best.status
     (True, 'converged')
     """
     flags = [
+        ("epsilon", text(epsilon)),
+        ("delta", text(delta)),
         ("bands", text(bands)),
         ("tolerance", text(tolerance)),
         ("max-iterations", text(max_iterations)),

@@ -59,6 +59,7 @@ class Stream(Report, Coefficients):
     mean_error: float
     error: float
     #: Certified: the error of every strategy, streaming or not, is at least this.
+    #: Missing for random allocation.
     lower_bound: float
     #: error / lower_bound − 1
     excess: float
@@ -78,12 +79,16 @@ def stream(
     buffers: int = 4,
     participation: str = "single",
     objective: str = "mean",
+    epsilon: float | None = None,
+    delta: float | None = None,
     form: str | None = None,
     tolerance: float | None = None,
     max_iterations: int | None = None,
     progress: Progress | None = None,
 ) -> Stream:
     """Fits noise for training that is drawn step by step, as ``matmech stream``.
+
+    With ``participation="random:K"`` the noise is fitted to ``epsilon`` and ``delta``.
 
     >>> fitted = stream("prefix:128", participation="epochs:4")
     >>> fitted.excess < 0.01, fitted.buffers
@@ -94,6 +99,7 @@ def stream(
         buffers,
         participation,
         objective,
+        (epsilon, delta),
         form,
         tolerance,
         max_iterations,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use matmech::Result;
 use matmech::strategy::Problem;
+use matmech::strategy::allocation::MonteCarloOptions;
 use matmech::strategy::calibration::{Calibration, NoiseStrategy};
 use matmech::strategy::stream::Coefficients;
 use matmech_app::privacy::privacy as guarantee;
@@ -12,7 +13,7 @@ use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 
 use crate::errors;
-use crate::solve::{json, problem};
+use crate::solve::json;
 use crate::stream::PyCoefficients;
 use crate::work::{self, Outcome};
 use crate::workload::PyWorkload;
@@ -61,20 +62,25 @@ pub(crate) fn privacy(
     sigma: Option<f64>,
     epsilon: Option<f64>,
     delta: Option<f64>,
+    monte_carlo: (String, Option<usize>, Option<f64>, u64),
 ) -> PyResult<Outcome<(String,)>> {
     let given = Given::of(strategy)?;
     let shared = Arc::clone(&workload.workload);
     let prepared = || -> Result<_> {
-        let problem = problem(&shared, objective, participation)?;
-        workload.check(&problem)?;
         let calibration = Calibration::of_two(sigma, epsilon, delta)?;
-        Ok((problem.objective, problem.participation, calibration))
+        let participation = calibration.target_of(participation.parse()?);
+        let problem = Problem { workload: &shared, objective: objective.parse()?, participation };
+        workload.check(&problem)?;
+        Ok((problem.objective, participation, calibration))
     };
+    let (method, samples, failure_probability, seed) = monte_carlo;
+    let method = method.parse().map_err(|error| errors::exception(py, &error))?;
+    let options = MonteCarloOptions { method, samples, failure_probability, seed };
     let (objective, participation, calibration) =
         prepared().map_err(|error| errors::exception(py, &error))?;
     work::run(py, None, move || {
         let problem = Problem { workload: &shared, objective, participation };
-        let report = guarantee(&problem, &given.read(&problem)?, calibration)?;
+        let report = guarantee(&problem, &given.read(&problem)?, calibration, options)?;
         Ok((json(&report)?,))
     })
 }

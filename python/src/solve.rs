@@ -111,7 +111,7 @@ pub(crate) fn certify(
     let factors: Vec<Array2<f64>> = strategy.iter().map(|a| a.as_array().to_owned()).collect();
     let shared = Arc::clone(&workload.workload);
     let prepared = || -> Result<_> {
-        let problem = problem(&shared, objective, participation)?;
+        let problem = problem(&shared, objective, participation, (None, None))?;
         workload.check(&problem)?;
         let defaults = OptimalOptions::default();
         let optimal = Optimal::new(OptimalOptions {
@@ -131,16 +131,18 @@ pub(crate) fn certify(
     })
 }
 
-/// Returns the problem of a workload, with objective and participation as text.
+/// Returns the problem of a workload, with objective and participation as text, and ε and δ of random
+/// allocation.
 pub(crate) fn problem<'a>(
     workload: &'a matmech::Workload,
     objective: &str,
     participation: &str,
+    (epsilon, delta): (Option<f64>, Option<f64>),
 ) -> Result<Problem<'a>> {
     Ok(Problem {
         workload,
         objective: objective.parse::<Objective>()?,
-        participation: participation.parse::<Participation>()?,
+        participation: participation.parse::<Participation>()?.at(epsilon, delta)?,
     })
 }
 

@@ -122,6 +122,7 @@ pub(crate) fn stream(
     buffers: usize,
     participation: &str,
     objective: &str,
+    target: (Option<f64>, Option<f64>),
     form: Option<&str>,
     tolerance: Option<f64>,
     max_iterations: Option<usize>,
@@ -129,7 +130,7 @@ pub(crate) fn stream(
 ) -> PyResult<Outcome<(String, PyCoefficients)>> {
     let shared = Arc::clone(&workload.workload);
     let prepared = || -> Result<_> {
-        let problem = problem(&shared, objective, participation)?;
+        let problem = problem(&shared, objective, participation, target)?;
         workload.check(&problem)?;
         let form = form.map(str::parse).transpose()?;
         Ok((problem.objective, problem.participation, form))

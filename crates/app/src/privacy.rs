@@ -5,6 +5,7 @@ use serde::Serialize;
 use matmech::error::Result;
 use matmech::privacy::Neighbours;
 use matmech::strategy::Problem;
+use matmech::strategy::allocation::MonteCarloOptions;
 use matmech::strategy::calibration::{Calibration, NoiseGuarantee, NoiseStrategy, noise_guarantee};
 use matmech::workload::QueryCount;
 
@@ -23,7 +24,7 @@ pub struct PrivacyReport {
     pub scaled: bool,
     /// The objective: `mean`, `max` or `balanced:SHARE`.
     pub objective: String,
-    /// The participation: `single`, `epochs:K` or `min-sep:B,K`.
+    /// The participation: `single`, `epochs:K`, `min-sep:B,K` or `random:K`.
     pub participation: String,
     /// The noise multiplier: the standard deviation of the noise z per unit of the clipping norm.
     pub sigma: f64,
@@ -31,7 +32,8 @@ pub struct PrivacyReport {
     pub epsilon: f64,
     /// δ of (ε, δ)-differential privacy.
     pub delta: f64,
-    /// The probability that the guarantee does not hold; 0 if it was computed without samples.
+    /// The probability that the guarantee does not hold; 0 if it was computed without samples. It is
+    /// a part of `delta`.
     pub failure_probability: f64,
     /// How the guarantee was computed: `Gaussian, exact`, or the name of an upper bound.
     pub method: String,
@@ -54,9 +56,10 @@ pub fn privacy(
     problem: &Problem<'_>,
     strategy: &NoiseStrategy,
     calibration: Calibration,
+    options: MonteCarloOptions,
 ) -> Result<PrivacyReport> {
     let NoiseGuarantee { sigma, epsilon, delta, failure_probability, method, sensitivity } =
-        noise_guarantee(strategy, problem, calibration)?;
+        noise_guarantee(strategy, problem, calibration, options)?;
     Ok(PrivacyReport {
         workload: problem.workload.name().to_string(),
         steps: strategy.steps(),

@@ -5,10 +5,11 @@ use std::time::Instant;
 use serde::Serialize;
 
 use matmech::error::Result;
-use matmech::privacy::Neighbours;
+use matmech::privacy::{Neighbours, gaussian};
 use matmech::strategy::participation::Sensitivity;
 use matmech::strategy::{
-    self, DualWeights, Participation, Problem, Request, Selection, Status, Strategy,
+    self, DualWeights, Objective, Participation, PrivacyTarget, Problem, Request, Selection,
+    Status, Strategy,
 };
 use matmech::workload::{QueryCount, Workload};
 
@@ -29,7 +30,7 @@ pub struct SolveReport {
     pub strategy: String,
     /// The objective: `mean`, `max` or `balanced:SHARE`.
     pub objective: String,
-    /// The participation: `single`, `epochs:K` or `min-sep:B,K`.
+    /// The participation: `single`, `epochs:K`, `min-sep:B,K` or `random:K`.
     pub participation: String,
     /// The error of the strategy; an upper bound if the sensitivity is one.
     pub error: f64,
@@ -42,12 +43,14 @@ pub struct SolveReport {
     /// error / svd_bound
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
-    /// Certified: the error of every strategy is at least this.
-    pub lower_bound: f64,
+    /// Certified: the error of every strategy is at least this. Omitted for random allocation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lower_bound: Option<f64>,
     /// The smallest known error, which is `error`.
     pub upper_bound: f64,
     /// upper_bound / lower_bound − 1
-    pub gap: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gap: Option<f64>,
     /// The number of iterations of the solver; 0 without a certificate.
     pub iterations: usize,
     /// The status of the solver; omitted without a certificate.
@@ -111,13 +114,19 @@ fn report(problem: &Problem<'_>, selection: &Selection, seconds: f64) -> Result<
     let workload = problem.workload;
     let without_matrix = workload.recurrence().is_some() || workload.nodes().is_some();
     let solved = without_matrix && selection.certificate.is_some();
-    let svd_bound = if solved && workload.cells() > MAX_SVD_CELLS {
+    let target = match problem.participation {
+        Participation::Random { target, .. } => target,
+        _ => None,
+    };
+    // Bounds are for noise that depends on a sensitivity.
+    let svd_bound = if target.is_some() || (solved && workload.cells() > MAX_SVD_CELLS) {
         None
     } else {
         Some(problem.svd_bound(strategy::svd_bound(&workload.gram()?)?))
     };
     let certified = selection.certificate.map_or(0.0, |c| c.lower_bound);
     let lower_bound = svd_bound.map_or(certified, |bound| bound.max(certified));
+    let lower_bound = target.is_none().then_some(lower_bound);
     let mut details: serde_json::Map<String, serde_json::Value> = selection
         .details
         .iter()
@@ -125,6 +134,17 @@ fn report(problem: &Problem<'_>, selection: &Selection, seconds: f64) -> Result<
         .collect();
     if workload.query_weight() != 1.0 {
         details.insert("query_weight".into(), serde_json::json!(workload.query_weight()));
+    }
+    if let Some(PrivacyTarget { epsilon, delta }) = target {
+        let sigma = gaussian::analytic_sigma_rounded_up(1.0, epsilon, delta)?;
+        let queries = match problem.objective {
+            Objective::Mean => workload.count().as_f64(),
+            Objective::Max | Objective::Balanced(_) => 1.0,
+        };
+        let error = selection.error * sigma * sigma / queries;
+        details.insert("epsilon".into(), serde_json::json!(epsilon));
+        details.insert("delta".into(), serde_json::json!(delta));
+        details.insert("error_at_epsilon_delta".into(), serde_json::json!(error));
     }
     Ok(SolveReport {
         workload: workload.name().to_string(),
@@ -139,7 +159,7 @@ fn report(problem: &Problem<'_>, selection: &Selection, seconds: f64) -> Result<
         ratio: svd_bound.map(|bound| selection.error / bound),
         lower_bound,
         upper_bound: selection.error,
-        gap: selection.error / lower_bound - 1.0,
+        gap: lower_bound.map(|bound| selection.error / bound - 1.0),
         iterations: selection.certificate.map_or(0, |c| c.iterations),
         status: selection.certificate.map(|c| c.status),
         neighbours: Neighbours::default(),

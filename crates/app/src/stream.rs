@@ -23,7 +23,7 @@ pub struct StreamReport {
     pub form: Form,
     /// The objective: `mean`, `max` or `balanced:SHARE`.
     pub objective: String,
-    /// The participation: `single`, `epochs:K` or `min-sep:B,K`.
+    /// The participation: `single`, `epochs:K`, `min-sep:B,K` or `random:K`.
     pub participation: String,
     /// The largest change of the measured values, for noise from standard normals.
     pub sensitivity: f64,
@@ -36,10 +36,13 @@ pub struct StreamReport {
     pub max_error: Option<f64>,
     /// The objective: `mean_error`, `max_error`, or their combination.
     pub error: f64,
-    /// Certified: the error of every strategy, streaming or not, is at least this.
-    pub lower_bound: f64,
+    /// Certified: the error of every strategy, streaming or not, is at least this. Omitted for random
+    /// allocation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lower_bound: Option<f64>,
     /// error / lower_bound − 1
-    pub excess: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub excess: Option<f64>,
     /// Numbers stored per coordinate.
     pub buffers: usize,
     /// Independent normals per coordinate and step.

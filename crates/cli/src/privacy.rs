@@ -7,6 +7,7 @@ use clap::Args;
 use super::bounds::at_most;
 use super::output;
 use super::stream::validity;
+use matmech::strategy::allocation::{Method, MonteCarloOptions};
 use matmech::strategy::calibration::{Calibration, NoiseStrategy};
 use matmech::strategy::{Objective, Participation, Problem};
 use matmech::workload::Workload;
@@ -25,7 +26,7 @@ pub(super) struct PrivacyCommand {
     /// Workload over steps, e.g. prefix:1024
     #[arg(long)]
     workload: String,
-    /// Participation: single, epochs:K, or min-sep:B,K (at most K steps, at least B apart)
+    /// Participation: single, epochs:K, min-sep:B,K (at most K steps, at least B apart), or random:K
     #[arg(long, default_value_t)]
     participation: Participation,
     /// Noise multiplier: standard deviation of the noise per unit of the clipping norm
@@ -40,6 +41,19 @@ pub(super) struct PrivacyCommand {
     /// Objective of the error: mean, max, or balanced:SHARE, e.g. balanced:0.9
     #[arg(long, default_value_t)]
     objective: Objective,
+    /// With random:K: how δ is bounded: auto, deterministic or monte-carlo
+    #[arg(long, default_value_t)]
+    method: Method,
+    /// With random:K: samples of a confidence bound; by default 256 million/b, 200,000 to a million
+    #[arg(long)]
+    samples: Option<usize>,
+    /// With random:K: probability with which the bound does not hold, a part of δ; by default δ/100,
+    /// at most 1e-6
+    #[arg(long)]
+    failure_probability: Option<f64>,
+    /// With random:K: seed of the samples
+    #[arg(long, default_value_t)]
+    seed: u64,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
@@ -49,10 +63,17 @@ impl PrivacyCommand {
     pub(super) fn run(&self) -> anyhow::Result<()> {
         let calibration = Calibration::of_two(self.sigma, self.epsilon, self.delta)?;
         let workload = Workload::parse(&self.workload)?;
-        let (objective, participation) = (self.objective, self.participation);
+        let (objective, participation) =
+            (self.objective, calibration.target_of(self.participation));
         let problem = Problem { workload: &workload, objective, participation };
+        let options = MonteCarloOptions {
+            method: self.method,
+            samples: self.samples,
+            failure_probability: self.failure_probability,
+            seed: self.seed,
+        };
         let strategy = NoiseStrategy::of_text(&self.strategy, &problem)?;
-        let report = privacy(&problem, &strategy, calibration)?;
+        let report = privacy(&problem, &strategy, calibration, options)?;
         output::write(&report, self.json, |out, report| print(out, report, calibration))
     }
 }

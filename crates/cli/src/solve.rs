@@ -32,9 +32,15 @@ pub(super) struct SolveCommand {
     /// Objective: mean (the total), max, or balanced:SHARE, e.g. balanced:0.9
     #[arg(long)]
     objective: Option<String>,
-    /// Participation: single, epochs:K, or min-sep:B,K (at most K steps, at least B apart)
+    /// Participation: single, epochs:K, min-sep:B,K (at most K steps, at least B apart), or random:K
     #[arg(long)]
     participation: Option<String>,
+    /// ε of random:K, at which strategies are compared: the strategy option `epsilon`
+    #[arg(long)]
+    epsilon: Option<f64>,
+    /// δ of random:K: the strategy option `delta`
+    #[arg(long)]
+    delta: Option<f64>,
     /// Number of bands under min-sep: the option `bands` of `optimal`
     #[arg(long)]
     bands: Option<usize>,
@@ -50,7 +56,7 @@ fn strategy_help() -> String {
     format!(
         "Strategy, with options in parentheses, as in eigen-separation(group=16), and an operand \
          after a colon, as in eigen-design:wavelet. Every strategy takes the options objective \
-         and participation:\n{}  matrix:FILE.npy              \
+         and participation, and with random:K epsilon and delta:\n{}  matrix:FILE.npy              \
          a strategy matrix from a file, one query per row\n",
         strategy::listing()
     )
@@ -71,12 +77,15 @@ impl SolveCommand {
         let tolerance = self.tolerance.map(|x| x.to_string());
         let max_iterations = self.max_iterations.map(|x| x.to_string());
         let bands = self.bands.map(|x| x.to_string());
+        let [epsilon, delta] = [self.epsilon, self.delta].map(|x| x.map(|x| x.to_string()));
         let flags = [
             ("bands", bands.as_deref()),
             ("tolerance", tolerance.as_deref()),
             ("max-iterations", max_iterations.as_deref()),
             ("objective", self.objective.as_deref()),
             ("participation", self.participation.as_deref()),
+            ("epsilon", epsilon.as_deref()),
+            ("delta", delta.as_deref()),
         ];
         let request = Request::with_flags(&self.strategy, &flags)?;
         let Solved { report, selection, .. } = solve(&request, &workload)?;
@@ -116,8 +125,10 @@ fn print(out: &mut dyn Write, report: &SolveReport, problem: &Problem<'_>) -> st
     if let (Some(bound), Some(ratio)) = (report.svd_bound, report.ratio) {
         writeln!(out, "SVD bound    {bound:.10e}   error/bound {ratio:.6}")?;
     }
-    let (lower, gap) = (at_least(report.lower_bound, 10), at_most(report.gap, 2));
-    writeln!(out, "lower bound  {lower}   certified; gap {gap}")?;
+    if let (Some(bound), Some(gap)) = (report.lower_bound, report.gap) {
+        let (lower, gap) = (at_least(bound, 10), at_most(gap, 2));
+        writeln!(out, "lower bound  {lower}   certified; gap {gap}")?;
+    }
     if let Some(status) = report.status {
         writeln!(out, "solver       {status:?} after {} iterations", report.iterations)?;
     }

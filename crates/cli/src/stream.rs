@@ -22,9 +22,15 @@ pub(super) struct StreamCommand {
     /// Number of exponentials or chains
     #[arg(long, default_value_t = 4)]
     buffers: usize,
-    /// Participation: single, epochs:K, or min-sep:B,K (at most K steps, at least B apart)
+    /// Participation: single, epochs:K, min-sep:B,K (at most K steps, at least B apart), or random:K
     #[arg(long, default_value_t)]
     participation: Participation,
+    /// ε and δ of random:K, for which the noise is fitted
+    #[arg(long, requires = "delta")]
+    epsilon: Option<f64>,
+    /// δ of random:K
+    #[arg(long, requires = "epsilon")]
+    delta: Option<f64>,
     /// Objective: mean, max, or balanced:SHARE, e.g. balanced:0.9
     #[arg(long, default_value_t)]
     objective: Objective,
@@ -59,7 +65,8 @@ const FORMS: &str = "Form of the noise:\n  \
 impl StreamCommand {
     pub(super) fn run(&self) -> anyhow::Result<()> {
         let workload = Workload::parse(&self.workload)?;
-        let (objective, participation) = (self.objective, self.participation);
+        let objective = self.objective;
+        let participation = self.participation.at(self.epsilon, self.delta)?;
         let problem = Problem { workload: &workload, objective, participation };
         let options =
             StreamOptions { tolerance: self.tolerance, max_iterations: self.max_iterations };
@@ -83,6 +90,7 @@ pub(super) fn validity(participation: &str) -> &'static str {
             "this order of the records in every epoch; not for shuffled epochs, min-separation or \
              sampling"
         }
+        "random" => "batches that every record draws once, uniformly and in secret, for all epochs",
         "min-sep" => "any order with this separation; not for sampling",
         _ => "one participation per record; not for more epochs or sampling",
     }
@@ -107,10 +115,12 @@ fn print(out: &mut dyn Write, report: &StreamReport) -> std::io::Result<()> {
     if let Some(error) = report.max_error {
         writeln!(out, "max error    {error:.10e}")?;
     }
-    let lower = at_least(report.lower_bound, 10);
-    writeln!(out, "lower bound  {lower}   certified: no strategy has a smaller error")?;
-    let excess = at_most_decimals(100.0 * report.excess, 5);
-    writeln!(out, "excess       {excess} % of squared error, at most")?;
+    if let (Some(bound), Some(excess)) = (report.lower_bound, report.excess) {
+        let lower = at_least(bound, 10);
+        let excess = at_most_decimals(100.0 * excess, 5);
+        writeln!(out, "lower bound  {lower}   certified: no strategy has a smaller error")?;
+        writeln!(out, "excess       {excess} % of squared error, at most")?;
+    }
     writeln!(out, "fit          {:?} after {} iterations", report.status, report.iterations)?;
     writeln!(out, "time         {:.3} s", report.seconds)?;
     for path in report.out.iter().chain(&report.matrix) {

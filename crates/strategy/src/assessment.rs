@@ -1,7 +1,9 @@
 //! The error of a strategy and its certified distance to the optimum.
 
 use super::participation::Sensitivity;
-use super::{Certificate, DualWeights, Optimal, Problem, Strategy, svd_bound, unanswered};
+use super::{
+    Certificate, DualWeights, Optimal, Participation, Problem, Strategy, svd_bound, unanswered,
+};
 use crate::error::{Error, Result};
 use matmech_linalg as linalg;
 
@@ -57,6 +59,18 @@ impl Optimal {
     /// computed; the workload is zero; or as [`Optimal::solve`](crate::StrategySelector::solve).
     pub fn assess(&self, strategy: &Strategy, problem: &Problem<'_>) -> Result<Assessment> {
         let workload = problem.workload;
+        if let Participation::Random { .. } = problem.participation {
+            return Err(Error::bad_input(
+                "certificate of a strategy",
+                "participation single, epochs:K or min-sep:B,K",
+                format!(
+                    "participation `{}`, for which no lower bound is known",
+                    problem.participation
+                ),
+                "compare with the fitted strategy, e.g. solve --strategy optimal --participation \
+                 random:4 --epsilon 1 --delta 1e-6",
+            ));
+        }
         let error =
             problem.error(strategy).map_err(|e| unanswered::with_query(e, strategy, workload))?;
         let (rank, condition) = spectrum(strategy)?;

@@ -58,11 +58,10 @@ impl<'a> Problem<'a> {
                 if !steps.is_multiple_of(count) =>
             {
                 refuse(
-                format!("a number of steps that is a multiple of {count}"),
-                "choose a number of epochs that divides the number of steps",
+                    format!("a number of steps that is a multiple of {count}"),
+                    "choose a number of epochs that divides the number of steps",
                 )
             }
-            Participation::Random { target: None, .. } => Err(self.participation.without_target()),
             Participation::MinSeparation { separation, count }
                 if separation.checked_mul(count).is_none_or(|length| length > steps) =>
             {

@@ -11,7 +11,7 @@ use super::{
     Problem, Selection, SquareRoot, StrategySelector, VariableAgnostic, Wavelet, WorkloadItself,
 };
 use crate::call::{self, Call, named};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::workload::Workload;
 
 const REMEDY: &str =
@@ -65,7 +65,8 @@ pub fn by_name(text: &str) -> Result<Box<dyn StrategySelector>> {
 
 /// A strategy and what it is selected for: `wavelet(objective=max, participation=epochs:4)`.
 ///
-/// Every strategy takes the options `objective` and `participation`, next to its other options.
+/// Every strategy takes the options `objective` and `participation`, next to its other options; with
+/// random allocation also `epsilon` and `delta`.
 #[derive(Debug)]
 pub struct Request {
     /// The strategy.
@@ -94,6 +95,17 @@ impl Request {
         let objective = call.take("objective").map(str::parse).transpose()?.unwrap_or_default();
         let participation =
             call.take("participation").map(str::parse).transpose()?.unwrap_or_default();
+        let [epsilon, delta] = ["epsilon", "delta"].map(|key| {
+            let refused = |text: &str| {
+                let (found, remedy) = (format!("`{text}`"), "write e.g. epsilon=1, delta=1e-6");
+                Error::bad_input(format!("strategy option `{key}`"), "a number", found, remedy)
+            };
+            let number = |text: &str| text.trim().parse::<f64>().map_err(|_| refused(text));
+            call.take(key).map(number).transpose()
+        });
+        let (epsilon, delta) = (epsilon?, delta?);
+        let participation: Participation = participation;
+        let participation = participation.at(epsilon, delta)?;
         Ok(Request { selector: named_by(&call)?, objective, participation })
     }
 

@@ -28,7 +28,8 @@ pub fn smallest_sigma(
         given: format!("epsilon = {epsilon:e}, delta = {delta:e}"),
         remedy: "use a larger delta",
     };
-    let coarse = bracket(start, 1.5, |sigma| Ok(curve(sigma, false)? <= delta))?.ok_or_else(none)?;
+    let coarse =
+        bracket(start, 1.5, |sigma| Ok(curve(sigma, false)? <= delta))?.ok_or_else(none)?;
     let coarse = bisected(coarse, 1e-3, |sigma| Ok(curve(sigma, false)? <= delta))?;
     let fine = |sigma: f64| Ok(curve(sigma, true)? <= delta);
     let found = bracket(coarse.1, 1.002, fine)?.ok_or_else(none)?;

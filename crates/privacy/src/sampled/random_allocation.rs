@@ -105,9 +105,12 @@ mod tests {
     /// The bound decreases to a limit as the grid gets finer.
     #[test]
     fn finer_grids_have_smaller_bounds_with_one_limit() {
-        for (bins, sigma, epsilon) in [(64, 1.04, 1.0), (256, 0.8, 2.0), (64, 0.7, 4.0), (3, 1.0, 0.5)] {
+        for (bins, sigma, epsilon) in
+            [(64, 1.04, 1.0), (256, 0.8, 2.0), (64, 0.7, 4.0), (3, 1.0, 0.5)]
+        {
             let allocation = RandomAllocation::new(bins, 1.0, 0.0).unwrap();
-            let bounds = [1500.0, 6000.0, 24_000.0].map(|points| allocation.curve(sigma, points)(epsilon));
+            let bounds =
+                [1500.0, 6000.0, 24_000.0].map(|points| allocation.curve(sigma, points)(epsilon));
             println!("{bins} {sigma} {epsilon}: {bounds:?}");
             assert!(bounds[0] >= bounds[1] && bounds[1] >= bounds[2]);
             assert!(bounds[1] <= 1.002 * bounds[2]);

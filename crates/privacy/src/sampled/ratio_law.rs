@@ -41,7 +41,13 @@ impl RatioLaw {
     /// logarithms from `low` up. O(points).
     ///
     /// Expects s > 0, scale > 0, constant ≥ 0, h > 0.
-    pub fn shifted_lognormal(deviation: f64, scale: f64, constant: f64, step: f64, low: f64) -> Self {
+    pub fn shifted_lognormal(
+        deviation: f64,
+        scale: f64,
+        constant: f64,
+        step: f64,
+        low: f64,
+    ) -> Self {
         let (s, ln_scale) = (deviation, scale.ln());
         // ln L under P is at most s²/2 + TAIL·s with the first summand alone.
         let top = (scale * (0.5 * s * s + TAIL * s).exp() + constant).ln();

@@ -16,9 +16,8 @@ pub struct Banded {
 impl Banded {
     /// Iterates over the positions (t, s) of the variables.
     fn positions(self) -> impl Iterator<Item = (usize, usize)> {
-        (0..self.steps).flat_map(move |t| {
-            ((t + 1).saturating_sub(self.bands)..=t).map(move |s| (t, s))
-        })
+        (0..self.steps)
+            .flat_map(move |t| ((t + 1).saturating_sub(self.bands)..=t).map(move |s| (t, s)))
     }
 
     /// Returns the variables of a matrix; entries outside the bands are left out.

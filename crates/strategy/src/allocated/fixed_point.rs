@@ -16,7 +16,7 @@ const SEED: u64 = 0x5eed_0f17;
 
 /// Samples times bins of an estimate, and their number, from and to.
 const WORK: f64 = 4e6;
-const SAMPLES: (f64, f64) = (8e3, 6e4);
+const SAMPLES: (f64, f64) = (8e3, 3e4);
 
 /// η at ε ≤ 1, divided by ε above.
 const MOVE: f64 = 0.6;
@@ -77,12 +77,15 @@ pub fn fit(
     let rounds = limits.rounds.unwrap_or((12.0 / eta).ceil() as usize);
     let patience = (2.0 / eta).ceil() as usize;
     // The strategy, the scale of the noise and Λ of variables.
-    let estimated = |x: &[f64], round: u64| -> Result<(Array2<f64>, f64, Array2<f64>)> {
+    let mut near = None;
+    let mut estimated = |x: &[f64], round: u64| -> Result<(Array2<f64>, f64, Array2<f64>)> {
         let strategy = form.matrix(x);
         let bins = Bins::of_strategy(strategy.view(), epochs)?;
         let options = MonteCarloOptions { seed: SEED, ..MonteCarloOptions::default() };
         let accountant = AllocationAccountant::new(&bins, options)?;
-        let (sigma, power) = accountant.estimated_sigma(target.epsilon, target.delta, samples)?;
+        let (sigma, power) =
+            accountant.estimated_sigma(target.epsilon, target.delta, samples, near)?;
+        near = Some((sigma, power));
         let drawn = (samples, SEED ^ (round + 1) << 32);
         let found = posterior(&bins, (sigma, target.epsilon), power, drawn);
         let error = sigma * sigma * total_error(gram, strategy.view());

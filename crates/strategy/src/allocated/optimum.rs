@@ -62,10 +62,7 @@ pub fn fit_banded(
 ///
 /// # Errors
 /// As [`select`].
-pub(crate) fn allocation_of(
-    problem: &Problem<'_>,
-    most: usize,
-) -> Result<(usize, PrivacyTarget)> {
+pub(crate) fn allocation_of(problem: &Problem<'_>, most: usize) -> Result<(usize, PrivacyTarget)> {
     problem.check()?;
     let Participation::Random { epochs, target: Some(target) } = problem.participation else {
         return Err(problem.participation.without_target());

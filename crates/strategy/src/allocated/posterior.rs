@@ -36,8 +36,7 @@ pub(super) fn posterior(
             return;
         }
         // Under P, without a common factor.
-        let ln = sample.ln_weight + f64::from(power as u32) * epsilon
-            + (sample.ln_ratio - epsilon)
+        let ln = sample.ln_weight + f64::from(power as u32) * epsilon + (sample.ln_ratio - epsilon)
             - 0.5 * distance * distance;
         let sum: f64 = sample.ratios.iter().sum();
         let factor = (0.5 * ln).exp() / sum;

@@ -264,6 +264,8 @@ impl<'a> AllocationAccountant<'a> {
 
     /// Returns an estimate of the σ of (ε, δ), not a bound, and the power of its tilt; for fits.
     ///
+    /// `near` is the estimate of a similar strategy, whose power is used.
+    ///
     /// # Errors
     /// As [`sigma`](Self::sigma).
     pub(crate) fn estimated_sigma(
@@ -271,17 +273,20 @@ impl<'a> AllocationAccountant<'a> {
         epsilon: f64,
         delta: f64,
         samples: usize,
+        near: Option<(f64, usize)>,
     ) -> Result<(f64, usize)> {
         check(epsilon, delta)?;
-        let mut power = 1;
+        let mut power = near.map_or(1, |near| near.1);
         let excess = |sigma: f64| {
-            let drawn = (PILOT, self.seed(0) ^ 1);
-            power = added::power(self.bins, (sigma, epsilon), drawn, (samples, 0.5));
+            if near.is_none() {
+                let drawn = (PILOT, self.seed(0) ^ 1);
+                power = added::power(self.bins, (sigma, epsilon), drawn, (samples, 0.5));
+            }
             let drawn = (samples, self.seed(0) ^ 2);
             let found = added::moments(self.bins, (sigma, epsilon), power, drawn);
             Ok::<_, Error>((found.mean() / delta).ln())
         };
-        let start = self.bins.largest().0.sqrt();
+        let start = near.map_or(self.bins.largest().0.sqrt(), |near| near.0);
         let found = zero_of_decreasing(start, 5e-3, excess)?;
         Ok((found.ok_or_else(|| self.out_of_reach(delta))?, power))
     }

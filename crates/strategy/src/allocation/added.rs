@@ -20,8 +20,7 @@ pub(super) fn moments(
         let above = sample.ln_ratio > epsilon;
         moments.add(match above {
             true => {
-                (sample.ln_ratio + sample.ln_weight).exp()
-                    * -(epsilon - sample.ln_ratio).exp_m1()
+                (sample.ln_ratio + sample.ln_weight).exp() * -(epsilon - sample.ln_ratio).exp_m1()
             }
             false => 0.0,
         });

@@ -36,11 +36,19 @@ impl Bins {
         }
         if let Some(((t, s), x)) = strategy.indexed_iter().find(|((t, s), x)| s > t && **x != 0.0) {
             let found = format!("{x} in row {} and column {}", t + 1, s + 1);
-            return refuse("a lower triangular matrix", found, "noise must not depend on later steps");
+            return refuse(
+                "a lower triangular matrix",
+                found,
+                "noise must not depend on later steps",
+            );
         }
         if epochs == 0 || !n.is_multiple_of(epochs) {
             let found = format!("{n} steps and {epochs} epochs");
-            return refuse("a number of steps that is a multiple of the epochs", found, "change one");
+            return refuse(
+                "a number of steps that is a multiple of the epochs",
+                found,
+                "change one",
+            );
         }
         let bins = n / epochs;
         let mut sums = Array2::<f64>::zeros((n, bins));

@@ -18,9 +18,9 @@ mod confidence;
 mod outputs;
 mod removed;
 mod search;
-pub(crate) mod tilted;
 #[cfg(test)]
 mod tests;
+pub(crate) mod tilted;
 
 pub use accountant::{AllocationAccountant, AllocationGuarantee, Method, MonteCarloOptions};
 pub use bins::Bins;

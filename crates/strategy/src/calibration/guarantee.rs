@@ -2,10 +2,16 @@
 
 use super::noise_strategy::NoiseStrategy;
 use super::parameters::Calibration;
+use crate::allocation::{
+    AllocationAccountant, AllocationGuarantee, Bins, Method, MonteCarloOptions,
+};
 use crate::error::Result;
 use crate::participation::{Participation, Sensitivity};
 use crate::privacy::{gaussian, gaussian_dp};
 use crate::problem::Problem;
+
+/// What the sensitivity of random allocation is.
+const OF_A_BIN: &str = "the largest contribution of a bin";
 
 /// A guarantee of (ε, δ)-differential privacy for the noise of a strategy.
 ///
@@ -17,7 +23,7 @@ pub struct NoiseGuarantee {
     pub sigma: f64,
     /// ε.
     pub epsilon: f64,
-    /// δ; without the failure probability.
+    /// δ, the failure probability included.
     pub delta: f64,
     /// The probability that the guarantee was computed from samples that are not typical; 0 if it
     /// was computed without samples.
@@ -35,7 +41,9 @@ pub struct NoiseGuarantee {
 /// Theorem 8), also if gradients depend on earlier outputs (Denisov et al. 2022, Theorem 2.1). It is
 /// exact if the sensitivity is: an attacker attains it.
 ///
-/// O(n³) for the sensitivity, and O(n²) for more.
+/// With random allocation it is that of the [accountant](crate::allocation), with `options`.
+///
+/// O(n³) for the sensitivity, and O(n²) for more; random allocation takes the samples of `options`.
 ///
 /// # Errors
 /// A parameter outside its range; or as [`Problem::check`], [`NoiseStrategy::sensitivity`].
@@ -43,12 +51,41 @@ pub fn noise_guarantee(
     strategy: &NoiseStrategy,
     problem: &Problem<'_>,
     calibration: Calibration,
+    options: MonteCarloOptions,
 ) -> Result<NoiseGuarantee> {
     match problem.participation {
         Participation::Single | Participation::Epochs(_) | Participation::MinSeparation { .. } => {
             gaussian_guarantee(strategy.sensitivity(problem)?, strategy.steps(), calibration)
         }
+        Participation::Random { epochs, .. } => {
+            let bins = Bins::of_strategy(strategy.matrix(problem)?.view(), epochs)?;
+            allocation_guarantee(&bins, calibration, options)
+        }
     }
+}
+
+/// Returns the guarantee of random allocation.
+fn allocation_guarantee(
+    bins: &Bins,
+    calibration: Calibration,
+    options: MonteCarloOptions,
+) -> Result<NoiseGuarantee> {
+    let accountant = AllocationAccountant::new(bins, options)?;
+    let found = match calibration {
+        Calibration::Sigma { epsilon, delta } => accountant.sigma(epsilon, delta)?,
+        Calibration::Epsilon { sigma, delta } => accountant.epsilon(sigma, delta)?,
+        Calibration::Delta { sigma, epsilon } => accountant.delta(sigma, epsilon)?,
+    };
+    let method = match found.method {
+        Method::Deterministic if bins.is_exchangeable() => "random allocation, deterministic",
+        Method::Deterministic => "random allocation, deterministic by exchangeable bins",
+        Method::Auto | Method::MonteCarlo => "random allocation, Monte Carlo confidence bound",
+    };
+    let AllocationGuarantee { sigma, epsilon, delta, failure_probability, .. } = found;
+    let squared = bins.largest().0;
+    let sensitivity = Sensitivity { squared, attained: squared, bound: Some(OF_A_BIN) };
+    let method = method.to_owned();
+    Ok(NoiseGuarantee { sigma, epsilon, delta, failure_probability, method, sensitivity })
 }
 
 /// Returns the guarantee of a Gaussian mechanism.

@@ -13,7 +13,7 @@
 //! let problem = Problem { participation: Participation::Epochs(4), ..Problem::new(&workload) };
 //! let strategy = NoiseStrategy::of_text("recurrence", &problem)?;
 //! let calibration = Calibration::Sigma { epsilon: 1.0, delta: 1e-5 };
-//! let guarantee = noise_guarantee(&strategy, &problem, calibration)?;
+//! let guarantee = noise_guarantee(&strategy, &problem, calibration, Default::default())?;
 //! // That of the Gaussian mechanism with sensitivity 1, up to rounding.
 //! assert!((guarantee.sigma - 3.730_631_634_8).abs() < 1e-6);
 //! # Ok::<(), matmech_core::Error>(())

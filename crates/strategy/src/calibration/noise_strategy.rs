@@ -1,10 +1,10 @@
 //! A strategy whose noise is calibrated, in any of its forms.
 
-use ndarray::{Array2, Axis};
+use ndarray::Array2;
 
 use crate::error::{Error, Result};
 use crate::objective::Objective;
-use crate::participation::{Sensitivity, sensitivity};
+use crate::participation::{Participation, Sensitivity, sensitivity};
 use crate::problem::Problem;
 use crate::query_errors::QueryErrors;
 use crate::selector::Selection;
@@ -136,6 +136,11 @@ impl NoiseStrategy {
                     "scale the matrix to entries around 1, with a diagonal that is not nearly 0",
                 ))
             }
+            Form::Coefficients(coefficients)
+                if matches!(problem.participation, Participation::Random { .. }) =>
+            {
+                error_of_matrix(&coefficients.strategy_matrix()?, problem)
+            }
             Form::Coefficients(coefficients) => {
                 let assessment = coefficients.assess(problem)?;
                 Ok(assessment.error / assessment.sensitivity.squared)
@@ -171,7 +176,7 @@ impl NoiseStrategy {
                 };
                 let squared = problem.sensitivity(&selection.strategy)?.squared;
                 let gram = factor.gram()?.mapv(|x| x / squared);
-                lower_factor(&gram).map_err(|_| {
+                linalg::lower_factor(gram.view()).map_err(|_| {
                     Error::bad_input(
                         format!("strategy `{}`", self.name),
                         "a strategy that measures every step",
@@ -197,18 +202,6 @@ impl NoiseStrategy {
             "choose the workload of the strategy, e.g. prefix:N for N steps",
         ))
     }
-}
-
-/// Returns the lower triangular C with CᵀC = X: with J the reversal of the steps and LLᵀ = JXJ, it
-/// is C = JLᵀJ.
-fn lower_factor(gram: &Array2<f64>) -> Result<Array2<f64>> {
-    let mut reversed = gram.clone();
-    reversed.invert_axis(Axis(0));
-    reversed.invert_axis(Axis(1));
-    let mut factor = linalg::cholesky(reversed.view())?.reversed_axes();
-    factor.invert_axis(Axis(0));
-    factor.invert_axis(Axis(1));
-    Ok(factor.as_standard_layout().into_owned())
 }
 
 /// Returns the objective of the queries' squared errors `w C⁻¹C⁻ᵀ wᵀ`.

@@ -1,6 +1,7 @@
 //! What is given of σ, ε and δ.
 
 use crate::error::{Error, Result};
+use crate::participation::{Participation, PrivacyTarget};
 
 /// Two of σ, ε and δ, of which the third is asked for.
 ///
@@ -32,6 +33,16 @@ pub enum Calibration {
 }
 
 impl Calibration {
+    /// Returns a participation with (ε, δ) if it is random allocation and both are given.
+    pub fn target_of(self, participation: Participation) -> Participation {
+        match (participation, self) {
+            (Participation::Random { epochs, .. }, Calibration::Sigma { epsilon, delta }) => {
+                Participation::Random { epochs, target: Some(PrivacyTarget { epsilon, delta }) }
+            }
+            _ => participation,
+        }
+    }
+
     /// Returns what is asked for if exactly two parameters are given.
     ///
     /// The ranges of their values are checked by [`noise_guarantee`](super::noise_guarantee).

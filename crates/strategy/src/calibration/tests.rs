@@ -52,7 +52,9 @@ fn sigma_is_the_smallest_on_the_exact_curve() {
         ),
     ] {
         let problem = problem(&workload, participation);
-        let of = |calibration| noise_guarantee(&strategy(12), &problem, calibration).unwrap();
+        let of = |calibration| {
+            noise_guarantee(&strategy(12), &problem, calibration, Default::default()).unwrap()
+        };
         let (epsilon, delta) = (0.8, 1e-7);
         let found = of(Calibration::Sigma { epsilon, delta });
         assert_eq!(found.failure_probability, 0.0);
@@ -109,7 +111,9 @@ fn a_matrix_is_used_as_it_is() {
     let problem = problem(&workload, Participation::Epochs(2));
     let calibration = Calibration::Sigma { epsilon: 2.0, delta: 1e-6 };
     let tripled = NoiseStrategy::of_matrix("3C", matrix(10) * 3.0).unwrap();
-    let of = |strategy| noise_guarantee(strategy, &problem, calibration).unwrap().sigma;
+    let of = |strategy| {
+        noise_guarantee(strategy, &problem, calibration, Default::default()).unwrap().sigma
+    };
     let (sigma, tripled_sigma) = (of(&strategy(10)), of(&tripled));
     assert_relative_eq!(tripled_sigma, 3.0 * sigma, max_relative = 1e-7);
     let error = |strategy: &NoiseStrategy, sigma: f64| {
@@ -137,7 +141,7 @@ fn all_forms_of_a_strategy_agree() {
     let calibration = Calibration::Sigma { epsilon: 1.0, delta: 1e-6 };
     let expected = gaussian::analytic_sigma_rounded_up(1.0, 1.0, 1e-6).unwrap();
     for form in &forms {
-        let found = noise_guarantee(form, &problem, calibration).unwrap();
+        let found = noise_guarantee(form, &problem, calibration, Default::default()).unwrap();
         assert_relative_eq!(found.sigma, expected, max_relative = 1e-7);
         let error = form.unit_error(&problem).unwrap();
         assert_relative_eq!(error, stream.assessment.mean_error, max_relative = 1e-7);
@@ -176,7 +180,9 @@ fn invalid_strategies_and_parameters_are_refused() {
     let workload = Workload::parse("prefix:12").unwrap();
     let refused = |n: usize, participation, calibration, text: &str| {
         let problem = problem(&workload, participation);
-        let message = noise_guarantee(&strategy(n), &problem, calibration).unwrap_err().to_string();
+        let message = noise_guarantee(&strategy(n), &problem, calibration, Default::default())
+            .unwrap_err()
+            .to_string();
         assert!(message.contains(text), "{message}");
     };
     let valid = Calibration::Sigma { epsilon: 1.0, delta: 1e-6 };

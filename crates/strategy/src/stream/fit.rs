@@ -1,15 +1,21 @@
 //! The fit of streaming noise of any form.
 
+use ndarray::Array2;
+
 use super::assessment::StreamAssessment;
 use super::coefficients::{Coefficients, Fitted};
 use super::form::{Form, StreamOptions};
-use super::recurrence::{FitOptions, fit_recurrence};
+use super::recurrence::{FitOptions, NoiseRecurrence, fit_recurrence};
 use super::{chains, truncated};
+use crate::allocated::{self, FitLimits, Recurrent};
 use crate::error::{Error, Result};
 use crate::{
-    Objective, Optimal, OptimalOptions, Problem, Proof, Status, StrategySelector, optimal,
-    tridiagonal,
+    Objective, Optimal, OptimalOptions, Participation, Problem, Proof, Status, StrategySelector,
+    optimal, tridiagonal,
 };
+
+/// Largest number of steps for random allocation.
+const MAX_ALLOCATED_STEPS: usize = 2048;
 
 /// Fitted streaming noise with its assessment.
 #[derive(Debug, Clone)]
@@ -18,8 +24,9 @@ pub struct Stream {
     pub coefficients: Coefficients,
     /// The sensitivity and the errors of the coefficients.
     pub assessment: StreamAssessment,
-    /// A lower bound on the error of the assessment for any strategy, streaming or not.
-    pub lower_bound: f64,
+    /// A lower bound on the error of the assessment for any strategy, streaming or not; none for
+    /// random allocation.
+    pub lower_bound: Option<f64>,
     /// The weights that prove the lower bound.
     pub proof: Option<Proof>,
     /// The status of the fit. The assessment holds for every status.
@@ -45,6 +52,13 @@ impl Stream {
         buffers: usize,
         options: &StreamOptions,
     ) -> Result<Self> {
+        if let Participation::Random { .. } = problem.participation {
+            let Fitted { coefficients, status, iterations, .. } =
+                Fitted::new(problem, form, buffers, options)?;
+            let assessment = coefficients.assess(problem)?;
+            let (lower_bound, proof) = (None, None);
+            return Ok(Stream { coefficients, assessment, lower_bound, proof, status, iterations });
+        }
         let solver = OptimalOptions { tolerance: options.tolerance, ..OptimalOptions::default() };
         let positive = problem.workload.with_positive_rates();
         let near = Problem { workload: positive.as_ref().unwrap_or(problem.workload), ..*problem };
@@ -80,12 +94,13 @@ impl Stream {
             Objective::Max | Objective::Balanced(_) => lower_bound,
         };
         let Fitted { coefficients, status, iterations, .. } = fitted;
+        let lower_bound = Some(lower_bound);
         Ok(Stream { coefficients, assessment, lower_bound, proof, status, iterations })
     }
 
     /// Returns `error / lower_bound − 1`, an upper bound on the relative excess over the optimum.
-    pub fn excess(&self) -> f64 {
-        self.assessment.error / self.lower_bound - 1.0
+    pub fn excess(&self) -> Option<f64> {
+        Some(self.assessment.error / self.lower_bound? - 1.0)
     }
 }
 
@@ -108,7 +123,10 @@ impl Fitted {
         }
         match form {
             Form::Chains => chains(problem, buffers, options.tolerance),
-            Form::Recurrence => recurrence(problem, buffers, options),
+            Form::Recurrence => match problem.participation {
+                Participation::Random { .. } => allocated(problem, buffers),
+                _ => recurrence(problem, buffers, options),
+            },
             Form::Truncated => truncated::fit(problem, buffers, options.max_iterations),
         }
     }
@@ -123,6 +141,37 @@ fn recurrence(problem: &Problem<'_>, buffers: usize, options: &StreamOptions) ->
         coefficients: Coefficients::Recurrence(fit.recurrence),
         status: fit.status,
         iterations: fit.iterations,
+        bound: None,
+    })
+}
+
+/// Fits one recurrence to random allocation, and scales it to the noise of a Gaussian mechanism with
+/// sensitivity 1 and the same (ε, δ).
+fn allocated(problem: &Problem<'_>, buffers: usize) -> Result<Fitted> {
+    let (epochs, target) = allocated::allocation_of(problem, MAX_ALLOCATED_STEPS)?;
+    let steps = problem.workload.cells();
+    let form = Recurrent { steps, buffers, horizon: steps / epochs };
+    let gram = problem.workload.gram()?.to_dense()?;
+    let fit = allocated::fit(&form, gram.view(), epochs, target, None, &FitLimits::default())?;
+    let parts = form.parts(&fit.variables);
+    let matrix =
+        |values: &[f64]| Array2::from_shape_fn((steps, buffers), |(t, j)| values[t * buffers + j]);
+    let mut recurrence = NoiseRecurrence {
+        input: matrix(parts.input),
+        output: matrix(parts.output),
+        diagonal: parts.diagonal.to_vec(),
+        rates: parts.rates,
+        scale: vec![1.0; steps],
+        taps: Array2::zeros((0, steps)),
+        period: steps,
+    };
+    let fitted = Coefficients::Recurrence(recurrence.clone());
+    let scale = fitted.sensitivity(problem.participation)?.squared.sqrt();
+    recurrence.scale.fill(scale);
+    Ok(Fitted {
+        coefficients: Coefficients::Recurrence(recurrence),
+        status: fit.status,
+        iterations: fit.rounds,
         bound: None,
     })
 }
