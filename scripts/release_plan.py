@@ -1,5 +1,5 @@
 """Checks of a release of unbiased answers; those of costs and tables are for every release."""
-import csv, functools, math, re
+import csv, functools, itertools, math, re
 from fractions import Fraction
 import numpy as np
 import release_distinct
@@ -89,6 +89,11 @@ def table(file, columns):
             "another number", file)
     return rows[1:]
 
+EPSILON = 2.0**-52
+# Maximum rounding errors of estimates, in standard errors. A strategy for some of the queries on its
+# attributes spends a small part of the budget on the others, which multiplies rounding errors.
+MAX_ROUNDING = 1e-3
+
 PRINTED = re.compile(r"-?\d+\.\d{6,}").fullmatch
 QUERY = ["attributes", "family", "query", "cells"]
 
@@ -101,7 +106,7 @@ def queries_of_table(folder, groups, rows, file):
         title = folder.schema.title(group.positions)
         for cells in release_schema.cells_in_words(group):
             row = rows[start]
-            if row[0] != title or row[1] != group.family or row[3] != cells:
+            if row[0] != title or row[1] != group.family or not same_cells(row[3], cells):
                 differ(f"line {start + 2}: {title}, {group.family}, {cells}", row[:4], file)
             for texts in named_by(folder.schema, group, cells):
                 if not any(text in row[2] for text in texts):
@@ -118,9 +123,22 @@ def named_by(schema, group, cells):
         names = [schema.names[p] for p in group.positions]
         return [[name] for name in names * (group.family in ("affine", "abs"))
                 + [cells.split()[-1]]]
-    nested = group.family == "nested" or group.family.startswith("level(")
-    return [texts for p, part in zip(group.positions, cells.split("; "))
-            for texts in named_on(schema.attributes[p], part, nested)]
+    is_nodes = lambda axis: group.nodes is not None and axis == group.nodes[0]
+    return [texts for axis, (p, part) in enumerate(zip(group.positions, cells.split("; ")))
+            for texts in named_on(schema.attributes[p], part, is_nodes(axis))]
+
+def same_cells(found, expected):
+    """Returns whether two descriptions of cells are equal, weights up to the last digits."""
+    if found == expected:
+        return True
+    pairs = list(zip(found.split("; "), expected.split("; ")))
+    if found.count(";") != expected.count(";"):
+        return False
+    def same(a, b):
+        a, b = a.split(" "), b.split(" ")
+        return a == b or len(a) == len(b) and a[0] == b[0] == "weights" and all(
+            math.isclose(float(x), float(y), rel_tol=1e-14) for x, y in zip(a[1:], b[1:]))
+    return all(same(*pair) for pair in pairs)
 
 @functools.lru_cache(maxsize=None)
 def named_on(attribute, part, nested):
@@ -131,14 +149,15 @@ def named_on(attribute, part, nested):
     names = attribute.names(int(ends[1]), int(ends[2])) if ends else []
     return [[attribute.name]] + [[text] for text in names]
 
-def printed(texts, values, what, file, sides=None):
-    """Checks numbers as they are printed; `sides` says which way intervals are rounded."""
+def printed(texts, values, what, file, sides=None, rounding=0.0):
+    """Checks numbers as they are printed; `sides` says which way intervals are rounded, and
+    `rounding` how exact doubles are."""
     for k, text in enumerate(texts):
         if not PRINTED(text):
             differ(f"line {k + 2}: {what} with six decimals or more", text, file)
     found = np.array([float(text) for text in texts])
     unit = np.array([10.0**-len(text.partition(".")[2]) for text in texts])
-    slack = CLOSE * np.maximum(1.0, abs(values))
+    slack = CLOSE * np.maximum(1.0, abs(values)) + rounding
     low = values - slack - (0.5 if sides is None else 1.0 * (sides == "low")) * unit
     high = values + slack + (0.5 if sides is None else 1.0 * (sides == "high")) * unit
     wrong = np.flatnonzero(~((found >= low) & (found <= high)))
@@ -146,7 +165,9 @@ def printed(texts, values, what, file, sides=None):
         k = wrong[0]
         differ(f"line {k + 2}: {what} {float(values[k])!r}", f"{texts[k]} ({len(wrong)} differ)",
                file)
-    return f"{len(found)} numbers, to the digits printed"
+    return f"{len(found)} numbers, to the digits printed" + (
+        f", or {rounding:.1g}: rounding errors of an ill-conditioned strategy" if rounding > 1e-7
+        else "")
 
 class Answers:
     """The unbiased answers of a release, recomputed."""
@@ -164,6 +185,8 @@ class Answers:
         self.values, _, variances = (np.concatenate(column) for column in zip(*parts))
         self.deviations = np.sqrt(np.maximum(variances, 0))
         self.counts = [len(before) for _, before, _ in parts]
+        condition = max(term.condition() for term in measured.terms)  # its square in normal equations
+        self.rounding = min(MAX_ROUNDING, EPSILON * condition**2) * self.deviations.max()
         self.errors = errors
 
 def weights_of(groups, counts):
@@ -214,13 +237,14 @@ def answers_of_plan(report, folder, measured):
         values[known] = np.where(abs(values - np.round(values)) < 1e-6 * np.maximum(1, abs(values)),
                                  np.round(values), values)[known]
         made["values"] = values
-        return printed(made["estimate"], values, "estimate", file)
+        return printed(made["estimate"], values, "estimate", file, rounding=answers.rounding)
     def intervals():
         reach, deviations = folder.statement["intervals"], made["answers"].deviations
         for suffix, length in (("", reach["single"]), ("_all", reach["simultaneous"])):
             for side, sign in (("low", -1), ("high", 1)):
                 name = f"{side}_95{suffix}"
-                printed(made[name], made["values"] + sign * length * deviations, name, file, side)
+                printed(made[name], made["values"] + sign * length * deviations, name, file, side,
+                        (1 + length) * made["answers"].rounding)
         return "95 % intervals of single answers and of all answers together"
     def weights():
         found = np.array([float(text) for text in made["weight"]])
@@ -237,7 +261,8 @@ def answers_of_plan(report, folder, measured):
         report.add("standard errors and intervals", UNCHECKED, why="the estimates are not known")
         return
     report.check("standard errors", lambda: printed(
-        made["standard_error"], made["answers"].deviations, "standard error", file))
+        made["standard_error"], made["answers"].deviations, "standard error", file,
+        rounding=made["answers"].rounding))
     report.check("lengths of intervals", interval_lengths, folder, len(made["rows"]))
     report.check("intervals", intervals)
     report.check("weights", weights)
@@ -250,9 +275,13 @@ def adjusted(folder, groups):
     file = folder.path / "adjusted.csv"
     rows = table(file, QUERY + ["adjusted_standard_errors_do_not_apply"])
     queries_of_table(folder, groups, rows, file)
-    whole = all(re.fullmatch(r"\d+", row[4]) for row, group in zip(rows, (
-        g for g in groups for _ in range(release_schema.queries(g))))
-        if group.joint is None or group.family in ("affine", "abs"))
+    def is_whole(group):  # whether its queries are sums of counts
+        parts = group.factors if group.joint is None else [group.joint]
+        return all(rows is None or (rows == np.round(rows)).all() and rows.min() >= 0
+                   for rows in parts)
+    of_rows = itertools.chain(*([is_whole(g)] * release_schema.queries(g) for g in groups))
+    whole = all(re.fullmatch(r"\d+", row[4]) for row, is_of_counts in zip(rows, of_rows)
+                if is_of_counts)
     require(whole, "nonnegative integers", "others", file)
     raise Unsupported("the fit of the adjusted answers; they are nonnegative integers for the "
                       "queries of the release")

@@ -6,7 +6,7 @@ from collections import namedtuple
 from decimal import Decimal
 from fractions import Fraction
 import numpy as np
-import release_random
+import release_query, release_random
 try:
     import tomllib
 except ImportError:  # Python 3.10: the same module within pip
@@ -157,6 +157,18 @@ class Attribute:
             low, high = (middle, high) if self.edges[middle] <= what else (low, middle - 1)
         return low + self.below
 
+    kind_of = staticmethod(key)
+
+    def limit(self, text, is_time):
+        """Returns the number, or the time, that a word of a query denotes; a/b is a fraction."""
+        if is_time:
+            time = time_of(text)
+            return None if time is None else Fraction(time)
+        numbers = [parsed(part) for part in text.split("/", 1)]
+        if None in numbers or numbers[1:] == [0]:
+            return None
+        return numbers[0] / numbers[1] if len(numbers) == 2 else numbers[0]
+
     def label(self, value):
         cell = Listed(self.labels).cell(value)
         return None if cell is None else self.coded + cell
@@ -193,8 +205,8 @@ class Attribute:
         if first < 0:
             return [exact(self.edges[last + 1])] if last < bins else []
         low = self.edges[first]
-        if self.integer and first < bins:
-            low = Fraction(-(-low // 1))
+        if self.integer:  # the last bin contains its upper edge
+            low = Fraction(-(-low // 1)) if first < bins else Fraction(low // 1 + 1)
         if last == bins:
             return [exact(low)]
         high = self.edges[last + 1]
@@ -333,9 +345,10 @@ def nodes_of(attribute, level):
         rows = [np.ones(n)] * has_root + rows + list(np.eye(n))
     return np.array(rows, float), "nested" if level is None else f"level({level})"
 
-Group = namedtuple("Group", "positions shape family factors joint weight query_weights")
+Group = namedtuple("Group", "positions shape family factors joint weight query_weights nodes")
 Group.__doc__ = """Queries on a set of attributes: one matrix per attribute, None for identity; or
-the rows of `joint` over all cells."""
+the rows of `joint` over all cells. `nodes` is the axis whose queries are nodes of levels, with the
+names of the levels, or None."""
 
 def queries(group):  # the number of queries of a group
     if group.joint is not None:
@@ -348,7 +361,8 @@ def groups(schema, text, matrices):
     found = []
     for entry in toml(text)["queries"]:
         if "query" in entry:
-            raise Unsupported("queries in words, of which this program has no grammar")
+            found += query_groups(schema, entry["query"], float(entry.get("weight", 1.0)))
+            continue
         if "attributes" in entry:
             sets = [schema.positions(entry["attributes"])]
         else:
@@ -359,9 +373,50 @@ def groups(schema, text, matrices):
         for positions, weight in zip(sets, weights):
             of = [schema.attributes[p] for p in positions]
             family, factors, joint = one_group(entry, of, matrices, drawn)
+            nodes = None if joint is not None else nodes_axis(entry["family"], of, factors)
             found.append(Group(positions, schema.shape(positions), family, factors, joint,
-                               float(weight), entry.get("query_weights")))
+                               float(weight), entry.get("query_weights"), nodes))
     return found
+
+def nodes_axis(family, of, factors):
+    """Returns the axis of the attribute whose queries are nodes of levels, and the levels."""
+    level = family[6:-1].strip() if family.startswith("level(") else None
+    for axis, (attribute, factor) in enumerate(zip(of, factors)):
+        names = [name for name, _ in attribute.levels if level in (None, name)]
+        if names and (level or family == "nested") and factor is not None:
+            return axis, names
+    return None
+
+def query_groups(schema, text, weight):
+    """Returns the groups that measure a query in words."""
+    found = []
+    for rows in release_query.products(schema, text):
+        if not rows:  # the number of records
+            rows = {0: np.ones((1, schema.sizes[0]))}
+            known = [("total", rows[0], None)]
+        else:
+            known = [known_family(schema.attributes[p], of) for p, of in rows.items()]
+        positions, names = tuple(rows), [name for name, _, _ in known]
+        name = names[0] if len(set(names)) == 1 else "product"
+        nodes = [(axis, [level]) for axis, (_, _, level) in enumerate(known) if level is not None]
+        found.append(Group(positions, schema.shape(positions), name, [of for _, of, _ in known],
+                           None, weight, None, nodes[0] if nodes else None))
+    return found
+
+def known_family(attribute, rows):
+    """Returns the family with these rows, its rows (None for identity), and its level if any."""
+    n, extra = attribute.size, attribute.extra
+    if np.array_equal(rows, np.eye(n)):
+        return "identity", None, None
+    for name, nodes in attribute.levels:
+        of_nodes = nodes_of(attribute, name)[0]
+        if np.array_equal(rows, of_nodes):
+            return f"level({name})", of_nodes, name
+    if attribute.numeric:
+        prefix = on_attribute("prefix", attribute)
+        if len(rows) == n - extra and np.array_equal(rows, prefix[:n - extra]):
+            return "prefix", prefix, None
+    return "rows", rows, None
 
 class Drawn:
     """Random queries: those of sets with equal sizes are equal, and new sizes draw new numbers."""
@@ -402,10 +457,14 @@ def one_group(entry, of, matrices, drawn):
         return name, [n[0] if n else None for n in nodes], None
     return family, [on_attribute(family, attribute) for attribute in of], None
 
+def digits(x):  # the shortest digits of a double, without an exponent
+    text = f"{Decimal(repr(float(x))):f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
 def described(row):  # the cells that a query on one attribute sums, as in answers.csv
     chosen = np.flatnonzero(row)
     if len(chosen) == 0 or (row[chosen] != 1).any():
-        return "weights " + " ".join(f"{x:g}" for x in row)
+        return "weights " + " ".join(map(digits, row))
     if chosen[-1] - chosen[0] + 1 == len(chosen):
         return f"{chosen[0]}-{chosen[-1]}"
     return "cells " + " ".join(map(str, chosen))

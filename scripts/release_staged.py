@@ -1,7 +1,7 @@
 """Checks of a staged release: questions and costs, certified bounds, answers, records.
 
 docs/releasing.md, Staged releases, has the definitions."""
-import csv, io, math
+import csv, io, math, re
 from fractions import Fraction
 import numpy as np
 import release_distinct
@@ -14,6 +14,7 @@ from release_schema import Unsupported, box_cells, queries
 
 COLUMNS = ["estimate", "error_bound_95", "extrapolated", "error_bound_is"]
 MISSED = 0.05
+MISSED_BY_RECORDS = 0.01  # of them, with which the number of records is not in its interval
 
 class Staged:
     """The stages of a release, and its certificate if it has one."""
@@ -87,6 +88,29 @@ class Certificate:
 
     def each_bound(self, missed):
         return [self.bound(noisy, self.each, missed) for noisy in self.distances]
+
+    def total_of(self, units):  # of a marginal, in records
+        return Fraction(int(units.sum()), 2**self.bits)
+
+    def errors(self, total):
+        """Returns, per marginal, bounds of the sum of all absolute errors at 95 %; of the same
+        together with the error of the total; and of the error of the total."""
+        (records, term), count = total, len(self.sets)
+        spent = 0.0 if term.deviation == 0 else MISSED_BY_RECORDS
+        low = high = Fraction(records)
+        if spent:
+            length = Fraction(privacy.one_sided(spent / 4, term.deviation)) * term.deviation
+            low, high = max(0, low - length / term.scale), high + length / term.scale
+            for units, bound in zip(self.marginals, self.each_bound(spent / 2 / count)):
+                low = max(low, self.total_of(units) - Fraction(bound))
+                high = min(high, self.total_of(units) + Fraction(bound))
+        found = []
+        for units, alone, together in zip(self.marginals, self.each_bound(MISSED),
+                                          self.each_bound(MISSED - spent)):
+            estimate = self.total_of(units)
+            farthest = float(max(abs(estimate - low), abs(high - estimate)))
+            found.append((alone, together, min(farthest, together)))
+        return found
 
     def summary(self, total, distances):
         """Returns bounds of marginals at these distances from the published ones, with the unit to
@@ -170,7 +194,7 @@ def certificate(folder, release, groups):
 def answers(folder, release, groups, rows):
     """Checks the answers against the published marginals, and their bounds."""
     file, found = folder.path / "answers.csv", release.certificate
-    start, titles = 0, {}
+    errors, start, titles = found.errors(release.total()), 0, {}
     for group in groups:
         part = rows[start:start + queries(group)]
         values, bounds = [], []
@@ -183,40 +207,30 @@ def answers(folder, release, groups, rows):
             of = answered(piece, units.astype(float) * 2.0**-found.bits)
             values.append(by_node(of, group, piece))
             cells = abs(units.astype(float)).sum() * 2.0**-found.bits
-            each = found.bound(found.distances[best], found.each, MISSED)
-            titles[len(bounds)] = (each + 4e-16 * (units.size + 2) * cells,
+            titles[len(bounds)] = (errors[best], 5e-16 * (units.size + 2) * cells,
                                    release.domain.title(positions))
             bounds.append(by_node(np.full(len(of), len(bounds)), group, piece))
         values, bounds = (np.concatenate(x, axis=1).ravel() for x in (values, bounds))
-        largest = weights(group)
-        for k, (row, value, which, weight) in enumerate(zip(part, values, bounds, largest)):
-            line, (bound, title) = f"line {start + k + 2}", titles[which]
+        ends = zip(*weight_ranges(group))
+        for k, (row, value, which, (low, high)) in enumerate(zip(part, values, bounds, ends)):
+            line, (known, rounding, title) = f"line {start + k + 2}", titles[which]
+            weight = max(abs(low), abs(high))
             slack = CLOSE * max(1.0, abs(value))
             require(abs(float(row[4]) - value) <= slack, f"{line}: estimate {float(value)!r}",
                     row[4], file)
-            above(weight * bound, float(row[5]) if row[5] else None, f"{line}: error_bound_95",
-                  file, 1e-6 * max(1.0, weight))
+            above(of_weights(known, low, high), float(row[5]) if row[5] else None,
+                  f"{line}: error_bound_95", file, 2e-6 * max(1.0, weight) + weight * rounding)
             require(row[6] == "no", f"{line}: no extrapolation", row[6], file)
-            require(row[7].endswith(f"of all cells of {title}"), f"{line}: the bound of {title}",
-                    row[7], file)
+            require(is_in_words(row[7], known, low, high, title),
+                    f"{line}: the bound of {title} in words", row[7], file)
         start += len(part)
     return f"{len(rows)} estimates from the published marginals, with their bounds"
 
-def nested_axis(group, domain):
-    """Returns the axis of a group whose queries are nodes of levels, and the names of the levels."""
-    level = group.family[6:-1] if group.family.startswith("level(") else None
-    for axis, position in enumerate(group.positions):
-        attribute = domain.attributes[position]
-        names = [name for name, _ in attribute.levels if level in (None, name)]
-        if names and (level or group.family == "nested") and group.factors[axis] is not None:
-            return axis, names
-    return None, []
-
 def parts(group, domain):
     """Returns groups on levels that together have the queries of a group."""
-    axis, names = nested_axis(group, domain)
-    if axis is None:
+    if group.nodes is None:
         return [group]
+    axis, names = group.nodes
     position, rows = group.positions[axis], len(group.factors[axis])
     levels = [domain.level(position, name) for name in names]
     chosen = [(at, np.eye(domain.sizes[at])) for at in levels]
@@ -231,7 +245,7 @@ def parts(group, domain):
         axes.sort(key=lambda pair: pair[0])
         positions, factors = zip(*axes)
         pieces.append(group._replace(positions=positions, shape=domain.shape(positions),
-                                     factors=list(factors)))
+                                     factors=list(factors), nodes=None))
     return pieces
 
 def by_node(values, group, piece):
@@ -249,14 +263,48 @@ def by_node(values, group, piece):
     before = math.prod(cells.shape[:axis])
     return cells.reshape(before, cells.shape[axis], -1)
 
-def weights(group):  # the largest absolute weight of every query
+def weight_ranges(group):  # the smallest and the largest weight of every query
     if group.joint is not None:
-        return abs(group.joint).max(axis=1)
-    largest = np.ones(1)
+        return group.joint.min(axis=1), group.joint.max(axis=1)
+    low, high = np.ones(1), np.ones(1)
     for rows, size in zip(group.factors, group.shape):
-        of = np.ones(size) if rows is None else abs(rows).max(axis=1)
-        largest = np.multiply.outer(largest, of).ravel()
-    return largest
+        if rows is None:
+            ends = np.full(size, float(size == 1)), np.ones(size)
+        else:
+            ends = rows.min(axis=1), rows.max(axis=1)
+        corners = [np.multiply.outer(a, b).ravel() for a in (low, high) for b in ends]
+        low, high = np.minimum.reduce(corners), np.maximum.reduce(corners)
+    return low, high
+
+def of_weights(errors, low, high):
+    """Returns the bound of the error of a sum with weights from low to high: with m their middle,
+    |sum w e| = |m sum e + sum (w - m) e| <= |m| |sum e| + (high - low)/2 sum |e|."""
+    alone, together, total = errors
+    middle, half = (low + high) / 2, (high - low) / 2
+    return half * alone if middle == 0 else abs(middle) * total + half * together
+
+TIMES = r"(half |[\d.e+-]+ times )?"
+WORDS = re.compile(rf"(?:{TIMES}(the sum of the absolute errors of all cells))?(?: and )?"
+                   rf"(?:{TIMES}(the absolute error of the total))? of (.*)", re.DOTALL)
+
+def is_in_words(text, errors, low, high, title):
+    """Returns whether a text names the parts of a bound with their factors."""
+    middle, half = abs(low + high) / 2, (high - low) / 2
+    if middle == half == 0:
+        return text == "0: all weights are 0"
+    found = WORDS.fullmatch(text)
+    if not found:
+        return False
+    of_cells, cells, of_total, total, name = found.groups()
+    number = lambda words: 1.0 if words is None else 0.5 if words == "half " else \
+        float(words.split()[0])
+    same = lambda words, factor: abs(number(words) - factor) <= CLOSE * factor
+    # A total without error is not named, but rounding may leave a part of a millionth.
+    may_omit = errors[2] < 1e-5 and half > 0
+    return (name == title and (cells is not None) == (half > 0)
+            and (half == 0 or same(of_cells, half))
+            and (may_omit or (total is not None) == (middle > 0))
+            and (total is None or same(of_total, middle)))
 
 def coded(folder, file):
     """Returns the cell numbers of the synthetic records."""

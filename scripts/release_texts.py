@@ -47,7 +47,8 @@ def unexplained(text, known):
 
 def without(text, parts):  # parts that may contain any number, such as names
     for part in sorted(parts, key=len, reverse=True):
-        text = text.replace(plain(part), " ") if part.strip() else text
+        if part.strip():  # a whole word, as names can be parts of other words
+            text = re.sub(rf"(?<!\w){re.escape(plain(part))}(?!\w)", " ", text)
     return text
 
 def fences(text):

@@ -75,8 +75,8 @@ extern crate self as matmech;
 mod test_support;
 
 pub use matmech_core::{
-    call, domain, durable, error, hash, matrix_file, named_file, progress, residual, schema,
-    workload,
+    call, counted, domain, durable, error, hash, matrix_file, named_file, progress, residual,
+    schema, workload,
 };
 pub use matmech_linalg as linalg;
 pub use matmech_privacy as privacy;

@@ -18,7 +18,7 @@ class Attribute:
         self.name = name
         kind = draw.choice(["values", "bins", "edges", "integers", "numbers", "levels"])
         self.numeric, self.levels = kind in ("bins", "edges", "integers", "numbers"), []
-        size = draw.randint(2, 5)
+        size, self.limits, self.is_open = draw.randint(2, 5), [], False
         keys = {"kind": '"numeric"' if self.numeric else '"categorical"'}
         if kind == "values":
             values = draw.choice([["a b", "ç", "x·y", "<z>", "it's"],
@@ -40,6 +40,7 @@ class Attribute:
         elif kind == "numbers":
             keys["size"] = str(size)
             self.texts = [str(k) for k in range(size)]
+            self.limits = self.texts
         else:
             low, width = draw.choice([0, -2.5, 10]), draw.choice([1, 0.1, 7])
             if kind == "bins":
@@ -52,11 +53,13 @@ class Attribute:
                 edges = [low + step * k * (k + 1) // 2 + k for k in range(size + 1)]
                 keys["edges"] = str(edges)
                 width = (edges[-1] - low) / size
+            self.limits = [str(edge) for edge in edges] if kind != "bins" else [
+                str(low), str(low + size * width)]
             self.texts = [f"{low + width * (k + 0.3):.{0 if kind == 'integers' else 3}f}"
                           for k in range(size)]
             for end, text in (("below", str(round(low) - 5)), ("above", str(round(low) + 1000))):
                 if draw.random() < 0.3:
-                    keys[end] = "true"
+                    keys[end], self.is_open = "true", True
                     self.texts.append(text)
         if closed or draw.random() < 0.3:
             keys["other"] = '"any other"'
@@ -116,7 +119,57 @@ def queries(draw, attributes, staged):
         elif not staged and draw.random() < 0.3:
             table += f"\nweight = {draw.choice([2.0, 0.5])}"
         tables.append(table)
+    # Drawn apart, so that other parts of a release do not depend on the queries.
+    words = random.Random(f"queries {draw.random()}")
+    for _ in range(words.choice([0, 1, 2, 3])):
+        tables.append(f"query = '''{query(words, attributes)}'''")
     return "\n\n".join(f"[[queries]]\n{table}" for table in tables) + "\n"
+
+
+def quoted(text):
+    return '"' + text.replace('"', '""') + '"'
+
+
+def test_of(draw, attribute):
+    """Returns a condition of a query on an attribute."""
+    name = quoted(attribute.name)
+    if attribute.levels and draw.random() < 0.5:
+        node = draw.choice("AB")
+        return f"county of {name} {draw.choice(['=', '!='])} {node}"
+    if not attribute.numeric:
+        first, last = (quoted(draw.choice(attribute.texts[:2])) for _ in range(2))
+        return draw.choice([f"{name} = {first}", f"{name} != {first}", f"{name} in ({first}, {last})"])
+    limit, high = draw.choice(attribute.limits[:-1]), attribute.limits[-1]
+    if attribute.limits is attribute.texts:
+        return draw.choice([f"{name} <= {limit}", f"{name} != {limit}", f"{name} > {limit}",
+                            f"{name} in ({limit}, {high})"])
+    return draw.choice([f"{name} >= {limit}", f"{name} < {limit}", f"{name} <= {high}",
+                        f"{name} between {limit} and {high}"])
+
+
+def query(draw, attributes):
+    """Returns a query in words; the command refuses some of them."""
+    with_conditions = draw.sample(attributes, draw.randint(0, min(2, len(attributes))))
+    numeric = [a for a in attributes if a.numeric]
+    closed = [a for a in numeric if not a.is_open]
+    kind = draw.choice(["count", "share", "total"] + ["quantile"] * bool(numeric)
+                       + ["sum", "mean"] * bool(closed))
+    if kind == "total":
+        return kind
+    of = draw.choice(closed if kind in ("sum", "mean") else numeric or attributes)
+    by = [a for a in draw.sample(attributes, draw.randint(0, 2)) if a is not of]
+    names = [f"county of {quoted(a.name)}" if a.levels and draw.random() < 0.5 else quoted(a.name)
+             for a in by]
+    group = f" by {', '.join(names)}" if names else ""
+    def term():
+        conditions = [test_of(draw, a) for a in with_conditions if a not in by]
+        where = f" where {' and '.join(conditions)}" if conditions else ""
+        measure = {"count": "count", "share": f"share of {test_of(draw, draw.choice(attributes))}",
+                   "quantile": draw.choice([f"median({quoted(of.name)})",
+                                            f"quantile({quoted(of.name)}, 0.8)"]),
+                   }.get(kind, f"{kind}({quoted(of.name)})")
+        return measure + draw.choice([where + group, group + where])
+    return term() if draw.random() < 0.7 else f"{term()} {draw.choice('+-')} {term()}"
 
 
 class Drawn:

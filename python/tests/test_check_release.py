@@ -392,6 +392,10 @@ STAGED = {
         f / "measurements/certificate/marginals.csv", 2, lambda t: t.split(",")[0] + ",123457"),
     "a changed estimate": lambda f, g, h: field(f / "answers.csv", 2, 4, more),
     "a lower bound of an answer": lambda f, g, h: field(f / "answers.csv", 2, 5, lambda t: "1.5"),
+    "a slightly lower bound of an answer": lambda f, g, h: field(
+        f / "answers.csv", 3, 5, lambda t: str(0.99 * float(t))),
+    "another explanation of a bound": lambda f, g, h: field(
+        f / "answers.csv", 3, 7, lambda t: t.replace("half the absolute", "0.25 times the absolute")),
     "a lower bound of the mean": lambda f, g, h: edit(
         f / "statement.json", r'("mean_error_bound_95": ?)[\d.]+', r"\g<1>1.5"),
     "a lower bound of the records": lambda f, g, h: edit(
@@ -437,6 +441,21 @@ missing = "not given"
 other = "not given"
 """
 
+#: Queries in words of the workload.
+WORDS = ["count where sex = f and age >= 18", "mean(age) where age <= 65 by sex",
+         "quantile(age, 0.9) where age < 40", "share of sex in (m, unknown) by age"]
+
+#: Changes of a query in words, by the items that fail if all texts of the release are changed.
+QUERIES = {
+    "another limit": ("age >= 18", "age >= 40", "queries"),
+    "another value": ("sex = f", "sex = m", "queries"),
+    "another quantile": ("age < 40", "age < 18", "queries"),
+    "another term": ("mean.age. where age <= 65 by sex", "sum(age) where age <= 65 by sex", "queries"),
+    "other combinations": ("unknown. by age", "unknown)", "queries"),
+    "a text outside the grammar": ("sex = f", "sex == f", "queries"),
+    "an attribute of another schema": ("sex = f", "race = f", "queries"),
+}
+
 PUBLIC = """
 [[impossible]]
 where = { sex = "unknown", age = { from = 0, to = 18 } }
@@ -457,7 +476,8 @@ class Tampering(unittest.TestCase):
         draw = random.Random(5)
         write(cls.root / "table.csv", "sex,age\n" + "".join(
             f"{draw.choice('fm')},{draw.choice([3, 20, 50, 70, ''])}\n" for _ in range(300)))
-        write(cls.root / "workload.toml", '[[queries]]\nfamily = "identity"\nways = [1, 2]\n')
+        write(cls.root / "workload.toml", '[[queries]]\nfamily = "identity"\nways = [1, 2]\n'
+              + "".join(f"[[queries]]\nquery = '{query}'\n" for query in WORDS))
         for name, schema, neighbours, rows, more_options in (
                 ("plan", SCHEMA, "add-remove", 2, []),
                 ("public", SCHEMA + PUBLIC, "replace", 1, []),
@@ -551,6 +571,19 @@ class Tampering(unittest.TestCase):
         variances = np.einsum("ij,jk,ik->i", queries, covariance, queries)
         np.testing.assert_allclose(answers.deviations**2, variances, atol=1e-8)
         self.assertEqual((answers.deviations == 0).sum(), len(zero) + 1)
+
+    def test_changed_queries_in_words_are_refused(self):
+        for name in ("plan", "staged"):
+            for what, (old, new, item) in QUERIES.items():
+                with self.subTest(what, release=name):
+                    folder, ledger = self.copy(name)
+                    both(folder, old, new)
+                    edit(folder / "statement.md", old, new)
+                    summed(folder)
+                    settled(folder, ledger)
+                    report = check_release.check(folder, ledger)
+                    failed = {i["item"] for i in report.items if i["status"] == "failed"}
+                    self.assertIn(item, failed, report.text())
 
     def test_series_are_recomputed(self):
         folder, ledger = self.copy("plan")

@@ -8,6 +8,7 @@
 //! | [`residual`] | in-axis operations for a reference measure |
 //! | [`workload`] | query families with closed-form Gram matrices, products, groups, files |
 //! | [`call`] | the grammar `NAME(key=value):OPERAND` |
+//! | [`counted`] | numbers with nouns in messages |
 //! | [`durable`], [`hash`], [`matrix_file`], [`named_file`] | files on disk, SHA-256, matrices, files that texts name |
 //! | [`progress`] | progress and interruption of solvers |
 
@@ -15,6 +16,7 @@
 #![deny(missing_docs)]
 
 pub mod call;
+pub mod counted;
 pub mod domain;
 pub mod durable;
 pub mod error;

@@ -2,9 +2,9 @@
 //!
 //! | query | plan | staged |
 //! |---|---|---|
-//! | counts, sums, differences | exact variance | certified L1 bound, times the largest weight |
-//! | means, shares | Fieller, from the exact covariance | the ratios that the bound allows |
-//! | medians, quantiles | Woodruff: the inverted distribution function | the same, with the bound |
+//! | counts, sums, differences | exact variance | certified bounds of all cells and their total |
+//! | means, shares | Fieller, from the exact covariance | the ratios that the bounds allow |
+//! | medians, quantiles | Woodruff: the inverted distribution function | the same, with the bounds |
 //! | other sums of terms | sum of the intervals of the terms | the same |
 //!
 //! In a sum of k terms that have no common variance, every interval misses with probability at most

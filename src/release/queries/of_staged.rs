@@ -1,13 +1,14 @@
 //! Answers from the published marginals of a staged release.
 
 use super::answer::QueryAnswers;
-use super::certified::{self, CERTIFIED, EXTRAPOLATED, NO_CERTIFICATE};
+use super::certified::{self, CERTIFIED, EXTRAPOLATED, NO_CERTIFICATE, Ratio};
 use super::sum::{Estimated, sum};
 use super::woodruff;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
-use crate::release::staged::{StagedMarginals, rounding_of_sum};
+use crate::release::staged::{MarginalErrors, StagedMarginals, rounding_of_sum};
 use crate::schema::LevelSchema;
+use crate::workload::WeightRange;
 use crate::workload::query::{ProductRows, Quantity, ResolvedQuery};
 
 /// Maximum number of cells of a marginal that is taken from the model.
@@ -38,9 +39,14 @@ pub fn of_staged(marginals: &StagedMarginals, query: &ResolvedQuery) -> Result<Q
             sources.push(Source::of(marginals, set, is_published(set))?);
         }
     }
-    // Bounds of several marginals must hold together.
+    // Bounds of several marginals must hold together, and so must those of several terms; counts and
+    // sums from one marginal are one sum.
+    let is_linear = |(_, quantity): &(f64, Quantity)| matches!(quantity, Quantity::Linear(_));
     if sources.len() > 1 {
-        sources.iter_mut().for_each(|source| source.bound = source.bound_together);
+        sources.iter_mut().for_each(|source| source.errors = source.errors_together);
+    } else if query.terms.len() > 1 && !query.terms.iter().all(is_linear) {
+        let together = |errors: MarginalErrors| errors.together();
+        sources.iter_mut().for_each(|source| source.errors = source.errors.map(together));
     }
     let mut terms: Vec<Vec<(f64, Estimated)>> = vec![Vec::new(); query.count()];
     for source in &sources {
@@ -129,10 +135,10 @@ fn of_nodes(products: &ProductRows, position: usize, nodes: &[u32]) -> Option<Ve
 struct Source {
     set: AttributeSet,
     cells: Vec<f64>,
-    /// The bound of the L1 error with the rounding error of sums, if there is one.
-    bound: Option<f64>,
-    /// The bound that holds together with those of other marginals.
-    bound_together: Option<f64>,
+    /// The bounds of its errors with the rounding error of sums, if there are any.
+    errors: Option<MarginalErrors>,
+    /// Those that hold together with the bounds of other marginals.
+    errors_together: Option<MarginalErrors>,
     is_extrapolated: bool,
 }
 
@@ -147,15 +153,15 @@ impl Source {
         }
         let marginal = marginals.marginal(set)?;
         let rounding = rounding_of_sum(&marginal.cells);
-        let with_rounding = |bound: f64| (bound + rounding) * (1.0 + 4.0 * f64::EPSILON);
+        let with_rounding = |errors: MarginalErrors| errors.with_rounding(rounding);
         let index = marginal
             .of_published
             .and_then(|g| marginals.published().iter().position(|(known, _)| *known == g));
-        let together = marginals.bounds().zip(index).map(|(bounds, k)| bounds.together[k]);
+        let together = marginals.errors().zip(index).map(|(errors, k)| errors.together[k]);
         Ok(Source {
             set,
-            bound: marginal.error_bound.map(with_rounding),
-            bound_together: together.map(with_rounding),
+            errors: marginal.errors.map(with_rounding),
+            errors_together: together.map(with_rounding),
             is_extrapolated: marginal.of_published.is_none(),
             cells: marginal.cells,
         })
@@ -190,22 +196,22 @@ impl Source {
             let index = |k: usize| index(domain, query, &terms[k].1, answer, None);
             let found = terms.iter().zip(&answers).enumerate();
             let sum: f64 = found.map(|(k, ((sign, _), answers))| sign * answers[index(k)]).sum();
-            let Some(bound) = self.bound else {
+            let Some(errors) = self.errors else {
                 let (estimate, interval) = (Some(sum), self.no_bound());
                 return Estimated { estimate, interval, ..Estimated::default() };
             };
-            let largest = match terms {
-                [(_, products)] => largest_weight(products, index(0)),
+            let range = match terms {
+                [(_, products)] => products.weight_range(index(0)),
                 _ => {
                     let mut weights = vec![0.0; self.cells.len()];
                     for (k, (sign, products)) in terms.iter().enumerate() {
                         let of_term = products.weights(index(k));
                         weights.iter_mut().zip(of_term).for_each(|(sum, w)| *sum += sign * w);
                     }
-                    weights.iter().fold(0.0f64, |largest, w| largest.max(w.abs()))
+                    WeightRange::of(weights)
                 }
             };
-            certified::linear(sum, largest * bound)
+            certified::linear(sum, errors.of_weights(range))
         };
         (0..query.count()).map(estimated).collect()
     }
@@ -217,11 +223,12 @@ impl Source {
         query: &ResolvedQuery,
         quantity: &Quantity,
     ) -> Option<Vec<Estimated>> {
-        let without = |estimated: Estimated| match self.bound {
+        let without = |estimated: Estimated| match self.errors {
             Some(_) => estimated,
             None => Estimated { low: None, high: None, interval: self.no_bound(), ..estimated },
         };
-        let bound = self.bound.unwrap_or_default();
+        let none = MarginalErrors { sum_alone: 0.0, sum: 0.0, total: 0.0 };
+        let errors = self.errors.unwrap_or(none);
         match quantity {
             Quantity::Linear(_) => None,
             Quantity::Ratio { numerator, denominator, range } => {
@@ -229,15 +236,22 @@ impl Source {
                 let [of_n, of_d] = [&n, &d].map(|products| products.answers(&self.cells));
                 let estimated = |answer: usize| {
                     let [i, j] = [&n, &d].map(|p| index(domain, query, p, answer, None));
-                    without(certified::ratio(of_n[i], of_d[j], *range, bound))
+                    let ratio = Ratio {
+                        numerator: of_n[i],
+                        denominator: of_d[j],
+                        values: *range,
+                        counted: d.weight_range(j),
+                    };
+                    without(certified::ratio(ratio, &errors))
                 };
                 Some((0..query.count()).map(estimated).collect())
             }
             Quantity::Quantile(quantile) => {
                 let products = self.reduced(domain, &quantile.excess);
                 let answers = products.answers(&self.cells);
-                let lengths =
-                    vec![bound * quantile.share.max(1.0 - quantile.share); quantile.cells.len()];
+                // The weights of N_k − pN are −p, 1 − p, and 0 for records that do not count.
+                let weights = WeightRange { low: -quantile.share, high: 1.0 - quantile.share };
+                let lengths = vec![errors.of_weights(weights); quantile.cells.len()];
                 let estimated = |answer: usize| {
                     let of_cell = |cell| {
                         let row = Some((quantile.position, cell));
@@ -268,13 +282,4 @@ fn index(
             _ => query.value_of(answer, attribute).unwrap_or_default(),
         }
     })
-}
-
-/// Returns the largest absolute weight of a query.
-fn largest_weight(products: &ProductRows, query: usize) -> f64 {
-    let chosen = products.row_indices(query).into_iter().zip(products.rows());
-    let of_row = |(k, rows): (usize, &Vec<Vec<f64>>)| {
-        rows[k].iter().fold(0.0f64, |largest, x| largest.max(x.abs()))
-    };
-    chosen.map(of_row).product()
 }

@@ -60,9 +60,9 @@ pub fn sections(
         notes.insert(match published.intervals {
             Intervals::None => "",
             Intervals::Each(_) => " Lines are 95 % intervals, each for one estimate alone.",
-            Intervals::OfSum(_) => {
-                " Lines extend to the 95 % bound of the sum of all absolute errors of a marginal, \
-                 so that the errors of single estimates are usually much smaller."
+            Intervals::OfSum { .. } => {
+                " Lines extend to the 95 % bound of a single error, which holds for all estimates \
+                 of a marginal together: errors are usually much smaller."
             }
         });
         match set.len() {

@@ -22,12 +22,17 @@ pub enum Intervals {
     None,
     /// Half the length of a 95 % interval for every estimate.
     Each(Vec<f64>),
-    /// A 95 % bound of the sum of all absolute errors, which also bounds every single one.
-    OfSum(f64),
+    /// 95 % bounds of the sum of all absolute errors, and of every single one.
+    OfSum {
+        /// The bound of the sum.
+        sum: f64,
+        /// The bound of every single error.
+        each: f64,
+    },
 }
 
 impl PublishedMarginal {
-    /// Returns the 95 % interval of an estimate; with a bound of the sum, one for all together.
+    /// Returns the 95 % interval of an estimate; with a bound of the sum, for all of them together.
     pub fn interval(&self, cell: usize) -> Option<(f64, f64)> {
         let estimate = self.estimates[cell];
         match &self.intervals {
@@ -36,8 +41,8 @@ impl PublishedMarginal {
                 widths.get(cell).map(|width| (estimate - width, estimate + width))
             }
             // A number of records is not negative.
-            Intervals::OfSum(bound) => {
-                Some(((estimate - bound).max(0.0_f64.min(estimate)), estimate + bound))
+            Intervals::OfSum { each, .. } => {
+                Some(((estimate - each).max(0.0_f64.min(estimate)), estimate + each))
             }
         }
     }
@@ -46,7 +51,7 @@ impl PublishedMarginal {
     pub(super) fn half_width(&self, cell: usize) -> f64 {
         match &self.intervals {
             Intervals::Each(widths) => widths.get(cell).copied().unwrap_or(0.0),
-            Intervals::None | Intervals::OfSum(_) => 0.0,
+            Intervals::None | Intervals::OfSum { .. } => 0.0,
         }
     }
 }
@@ -55,9 +60,10 @@ impl Intervals {
     /// Returns the bound of the sum in words, if there is one.
     pub(super) fn in_words(&self) -> Option<String> {
         match self {
-            Intervals::OfSum(bound) => Some(format!(
-                "The absolute errors add up to at most {} (95 %).",
-                at_most(*bound, 1)
+            Intervals::OfSum { sum, each } => Some(format!(
+                "The absolute errors add up to at most {}, and each is at most {} (95 %).",
+                at_most(*sum, 1),
+                at_most(*each, 1)
             )),
             Intervals::None | Intervals::Each(_) => None,
         }

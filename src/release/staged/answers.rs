@@ -1,12 +1,14 @@
 //! The table of answers of a staged release: one row per query, with an error bound.
 //!
-//! The answer to a query with weights w is Σ_c w_c x̂_c over the cells of its marginal, so
+//! The answer to a query with weights w is Σ_c w_c x̂_c over the cells of its marginal. With L the
+//! certified bound of Σ_c |x̂_c − x_c|, L₀ that of the error of the marginal's total, and weights from
+//! a to b,
 //!
 //! ```text
-//! |error| ≤ max_c |w_c| · Σ_c |x̂_c − x_c|
+//! |error| ≤ |a + b|/2 · L₀ + (b − a)/2 · L
 //! ```
 //!
-//! where the sum is the certified L1 error of the marginal. Both are in the unit of the answer.
+//! in the unit of the answer: (L + L₀)/2 for a count over some of the cells.
 
 use std::path::Path;
 
@@ -17,7 +19,7 @@ use crate::mechanism::LevelQueries;
 use crate::release::answers::table;
 use crate::release::statement::{at_most, shortest};
 use crate::schema::Schema;
-use crate::workload::GroupedWorkload;
+use crate::workload::{GroupedWorkload, WeightRange};
 
 /// The columns of `answers.csv` besides those of the query.
 const COLUMNS: [&str; 4] = ["estimate", "error_bound_95", "extrapolated", "error_bound_is"];
@@ -51,7 +53,7 @@ pub fn write(
             let marginal = |set| Ok((set, marginals.marginal(set)?));
             known = queries.sets().map(marginal).collect::<Result<_>>()?;
         }
-        let (largest_weights, are_counts) = group.largest_weights()?;
+        let (weights, are_counts) = group.weight_ranges()?;
         let cells: Vec<&[f64]> = known.iter().map(|(_, m)| m.cells.as_slice()).collect();
         // Counts are sums of multiples of 2^−bits, which doubles hold exactly.
         let rounding = match are_counts {
@@ -63,22 +65,14 @@ pub fn write(
             let marginal = &known[part].1;
             let extrapolated = if marginal.of_published.is_none() { "yes" } else { "no" };
             let estimate = if are_counts { exactly(answer, bits) } else { shortest(answer) };
-            let weight = largest_weights[query];
-            let bound = marginal.error_bound.map(|bound| of_query(bound, weight, rounding));
-            let bound = bound.map(|bound| at_most(bound, DECIMALS)).unwrap_or_default();
-            let bound_is = in_words(domain.schema(), marginal, weight);
+            let errors = marginal.errors.map(|errors| errors.with_rounding(rounding));
+            let bound = errors.map(|errors| at_most(errors.of_weights(weights[query]), DECIMALS));
+            let bound = bound.unwrap_or_default();
+            let bound_is = in_words(domain.schema(), marginal, weights[query]);
             write_row(&[&estimate, &bound, extrapolated, &bound_is])?;
         }
         Ok(())
     })
-}
-
-/// Returns the bound of a query with a largest absolute weight, rounded up.
-fn of_query(bound_of_marginal: f64, weight: f64, rounding: f64) -> f64 {
-    if weight == 1.0 && rounding == 0.0 {
-        return bound_of_marginal;
-    }
-    weight * (bound_of_marginal + rounding) * (1.0 + 4.0 * f64::EPSILON)
 }
 
 /// Returns a bound of the rounding error of a weighted sum of cells, per largest weight.
@@ -88,17 +82,30 @@ pub(in crate::release) fn rounding_of_sum(cells: &[f64]) -> f64 {
 }
 
 /// Says what the bound of a query is.
-fn in_words(schema: &Schema, marginal: &StagedMarginal, weight: f64) -> String {
-    match (marginal.error_bound, marginal.of_published) {
-        (Some(_), Some(set)) => {
-            let factor = match weight == 1.0 {
-                true => String::new(),
-                false => format!("{} times ", shortest(weight)),
-            };
-            format!("{factor}the sum of the absolute errors of all cells of {}", schema.names(set))
-        }
-        _ => String::new(),
+fn in_words(schema: &Schema, marginal: &StagedMarginal, weights: WeightRange) -> String {
+    let (Some(errors), Some(set)) = (marginal.errors, marginal.of_published) else {
+        return String::new();
+    };
+    let times = |factor: f64| match factor {
+        1.0 => String::new(),
+        0.5 => "half ".to_owned(),
+        _ => format!("{} times ", shortest(in_twelve_digits(factor))),
+    };
+    let (middle, half) = (weights.middle().abs(), weights.half());
+    let names = schema.names(set);
+    let sum = || format!("{}the sum of the absolute errors of all cells", times(half));
+    let total = || format!("{}the absolute error of the total", times(middle));
+    match (half > 0.0, middle > 0.0) {
+        (false, false) => "0: all weights are 0".to_owned(),
+        (false, true) => format!("{} of {names}", total()),
+        (true, true) if errors.total > 0.0 => format!("{} and {} of {names}", sum(), total()),
+        (true, _) => format!("{} of {names}", sum()),
     }
+}
+
+/// Returns a number without the rounding errors of a sum of two weights.
+fn in_twelve_digits(x: f64) -> f64 {
+    format!("{x:.11e}").parse().unwrap_or(x)
 }
 
 /// Returns the decimal digits of a multiple of 2^−bits, without trailing zeros.

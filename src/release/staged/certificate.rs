@@ -7,7 +7,20 @@
 //! Nine tenths of the budget pay for every E_g with noise N_ℤ(0, S²), and one tenth for their sum.
 //! All bounds add one-sided 95 % quantiles of the discrete noise itself. A noisy distance below 0
 //! counts as 0, so that no bound is below the quantile: noise alone does not show a small error.
+//!
+//! The records of a marginal add up to N, the number of records, so the error of the total of a
+//! published marginal is T_g − N with T_g its sum. N is within
+//!
+//! ```text
+//! Ñ ± t σ              the total measured in the first stage, t for 0.25 % on each side
+//! T_h ± L_h            for every published marginal h, L_h for 0.5 %/m of m marginals
+//! ```
+//!
+//! all together with a probability of at least 99 %, and the bound of a sum of absolute errors that
+//! is used with it misses with at most 4 %. A public number of records is known without noise: then
+//! it takes no part of the 5 %.
 
+use super::marginal_errors::MarginalErrors;
 use crate::access::DistanceQuestion;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
@@ -17,8 +30,14 @@ use crate::release::reach::one_sided;
 /// The probability with which a bound does not hold.
 const MISS_PROBABILITY: f64 = 0.05;
 
+/// The part of it with which the number of records is not in its interval, unless it is public.
+const MISSED_BY_RECORDS: f64 = 0.01;
+
 /// The share of the certificate's budget for the sum of all distances.
 const SHARE_OF_SUM: f64 = 0.1;
+
+/// The relative rounding errors of bounds that are covered.
+const ROUNDING: f64 = 1e-12;
 
 /// The bits after the binary point of published marginals, unless fine noise needs more.
 pub(super) const MIN_BITS: u32 = 10;
@@ -107,6 +126,15 @@ pub(super) struct NoisyTotal {
     pub(super) deviation: RationalDeviation,
 }
 
+/// Certified bounds of the errors of all published marginals.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CertifiedErrors {
+    /// Per marginal: bounds for it alone at 95 %.
+    pub each: Vec<MarginalErrors>,
+    /// Per marginal: bounds that hold for all marginals together at 95 %.
+    pub together: Vec<MarginalErrors>,
+}
+
 /// Upper bounds of the L1 errors of published marginals, in records.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ErrorBounds {
@@ -159,18 +187,14 @@ impl DistanceCertificate {
     /// Returns the error bounds of other marginals, whose L1 distances to the published marginals
     /// are given in records.
     pub(super) fn bounds_plus(&self, total: Option<NoisyTotal>, to_others: &[f64]) -> ErrorBounds {
-        let CertificateNoise { bits, each, sum } = self.noise;
-        let records = |noisy: i128, deviation: RationalDeviation, missed: f64| {
-            let units = noisy.max(0) as f64 + one_sided(missed, deviation) * deviation.to_f64();
-            rounded_up(units, bits)
-        };
         let count = self.distances.len().max(1) as f64;
         let of_each = |missed: f64| -> Vec<f64> {
-            let bounds = self.distances.iter().map(|noisy| records(*noisy, each, missed));
-            bounds.zip(to_others).map(|(bound, distance)| bound + distance).collect()
+            let bounds = self.each_bound(missed).into_iter().zip(to_others);
+            bounds.map(|(bound, distance)| bound + distance).collect()
         };
         let distance: f64 = to_others.iter().sum();
-        let of_mean = |missed| (records(self.sum_of_distances, sum, missed) + distance) / count;
+        let of_sum = |missed| self.bound(self.sum_of_distances, self.noise.sum, missed);
+        let of_mean = |missed| (of_sum(missed) + distance) / count;
         let mean_per_record = total.and_then(|total| {
             let deviation = total.deviation.to_f64() / total.scale;
             let missed = 0.5 * MISS_PROBABILITY;
@@ -185,6 +209,73 @@ impl DistanceCertificate {
             mean_per_record,
         }
     }
+
+    /// Returns the bounds of the errors of sums over the marginals.
+    pub(super) fn errors(&self, total: Option<NoisyTotal>) -> CertifiedErrors {
+        let is_public = total.is_some_and(|total| total.deviation == RationalDeviation::ZERO);
+        let missed_by_records = if is_public { 0.0 } else { MISSED_BY_RECORDS };
+        let (low, high) = self.number_of_records(total, missed_by_records);
+        let of = |marginals: f64| -> Vec<MarginalErrors> {
+            let [alone, with_total] = [MISS_PROBABILITY, MISS_PROBABILITY - missed_by_records]
+                .map(|missed| self.each_bound(missed / marginals));
+            let sums = alone.into_iter().zip(with_total).zip(&self.marginals);
+            let of_marginal = |((sum_alone, sum), (_, units)): ((f64, f64), &(_, Vec<i64>))| {
+                let estimate = self.total_of(units);
+                let farthest = f64::max((estimate - low).abs(), (high - estimate).abs());
+                // The rounding errors of totals and differences; those of integers have none.
+                let size = estimate.abs() + low.abs() + farthest;
+                let is_exact = is_public && size * f64::from(self.noise.bits).exp2() < MAX_UNITS;
+                let rounding = if is_exact { 0.0 } else { ROUNDING * size };
+                let total = to_millionths(farthest + rounding).min(sum);
+                MarginalErrors { sum_alone, sum, total }
+            };
+            sums.map(of_marginal).collect()
+        };
+        let together = of(self.distances.len().max(1) as f64);
+        CertifiedErrors {
+            each: of(1.0),
+            together: together.iter().map(MarginalErrors::together).collect(),
+        }
+    }
+
+    /// Returns the interval of the number of records that misses with at most this probability; the
+    /// number itself if it is public.
+    fn number_of_records(&self, total: Option<NoisyTotal>, missed: f64) -> (f64, f64) {
+        let (mut low, mut high) = (0.0f64, f64::INFINITY);
+        if let Some(total) = total {
+            if total.deviation == RationalDeviation::ZERO {
+                return (total.records, total.records);
+            }
+            let deviation = total.deviation.to_f64() / total.scale;
+            let length = one_sided(0.25 * missed, total.deviation) * deviation;
+            (low, high) = (low.max(total.records - length), total.records + length);
+        }
+        let count = self.distances.len().max(1) as f64;
+        let bounds = self.each_bound(0.5 * missed / count);
+        for (bound, (_, units)) in bounds.into_iter().zip(&self.marginals) {
+            let estimate = self.total_of(units);
+            (low, high) = (low.max(estimate - bound), high.min(estimate + bound));
+        }
+        (low, high)
+    }
+
+    /// Returns the sum of a published marginal, in records.
+    fn total_of(&self, units: &[i64]) -> f64 {
+        let sum: i128 = units.iter().map(|t| i128::from(*t)).sum();
+        sum as f64 * (-f64::from(self.noise.bits)).exp2()
+    }
+
+    /// Returns a bound per marginal, each of which misses with at most this probability.
+    fn each_bound(&self, missed: f64) -> Vec<f64> {
+        let bound = |noisy: &i128| self.bound(*noisy, self.noise.each, missed);
+        self.distances.iter().map(bound).collect()
+    }
+
+    /// Returns the bound of a distance in records, rounded up.
+    fn bound(&self, noisy: i128, deviation: RationalDeviation, missed: f64) -> f64 {
+        let units = noisy.max(0) as f64 + one_sided(missed, deviation) * deviation.to_f64();
+        rounded_up(units, self.noise.bits)
+    }
 }
 
 /// Rounds values to integer multiples of 2^−bits.
@@ -198,7 +289,11 @@ pub(super) fn in_units(values: &[f64], bits: u32) -> Vec<i64> {
 ///
 /// The rounding errors of this computation are covered.
 fn rounded_up(units: f64, bits: u32) -> f64 {
-    let bound = units * (-f64::from(bits)).exp2() * (1.0 + 1e-12);
+    to_millionths(units * (-f64::from(bits)).exp2() * (1.0 + ROUNDING))
+}
+
+/// Rounds a bound up to a multiple of 10⁻⁶.
+fn to_millionths(bound: f64) -> f64 {
     (bound * 1e6).ceil() / 1e6
 }
 

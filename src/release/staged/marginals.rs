@@ -3,7 +3,8 @@
 use std::cell::OnceCell;
 use std::path::Path;
 
-use super::certificate::{ErrorBounds, distance, in_units};
+use super::certificate::{CertifiedErrors, ErrorBounds, distance, in_units};
+use super::marginal_errors::MarginalErrors;
 use super::measurements::StagedMeasurements;
 use super::plan::StagedPlan;
 use crate::data::{self, Records};
@@ -20,6 +21,7 @@ pub struct StagedMarginals {
     plan: StagedPlan,
     published: Vec<(AttributeSet, Vec<i64>)>,
     bounds: Option<ErrorBounds>,
+    errors: Option<CertifiedErrors>,
     /// The measurements, from which the model is fitted when it is needed.
     measured: StagedMeasurements,
     estimates: OnceCell<StagedEstimates>,
@@ -30,9 +32,9 @@ pub struct StagedMarginals {
 pub struct StagedMarginal {
     /// The cells, row-major: exact multiples of 2^−bits.
     pub cells: Vec<f64>,
-    /// The 95 % upper bound of its L1 error in records, if there is a certificate.
-    pub error_bound: Option<f64>,
-    /// The published marginal that it is summed from, and that the bound is for. `None` if no
+    /// The bounds of its errors at 95 %, if there is a certificate.
+    pub errors: Option<MarginalErrors>,
+    /// The published marginal that it is summed from, and that the bounds are for. `None` if no
     /// published marginal determines it: then it is taken from the model.
     pub of_published: Option<AttributeSet>,
 }
@@ -48,20 +50,20 @@ impl StagedMarginals {
     pub fn of(measured: StagedMeasurements) -> Result<Self> {
         let plan = measured.plan()?;
         let estimates = OnceCell::new();
-        let (published, bounds) = match &measured.certificate {
-            Some(certificate) => {
-                let bounds = certificate.bounds(measured.total());
-                (certificate.marginals.clone(), Some(bounds))
-            }
+        let certified = measured.certificate.as_ref();
+        let bounds = certified.map(|certificate| certificate.bounds(measured.total()));
+        let errors = certified.map(|certificate| certificate.errors(measured.total()));
+        let published = match certified {
+            Some(certificate) => certificate.marginals.clone(),
             None => {
                 let fitted = measured.estimates(&plan)?;
                 let published = plan.published(&fitted)?;
                 // The cell is empty, so this always succeeds.
                 let _ = estimates.set(fitted);
-                (published, None)
+                published
             }
         };
-        Ok(StagedMarginals { plan, published, bounds, measured, estimates })
+        Ok(StagedMarginals { plan, published, bounds, errors, measured, estimates })
     }
 
     /// Returns the published marginals in units of 2^−bits, in the order of the workload.
@@ -77,6 +79,11 @@ impl StagedMarginals {
     /// Returns the error bounds, if there is a certificate.
     pub fn bounds(&self) -> Option<&ErrorBounds> {
         self.bounds.as_ref()
+    }
+
+    /// Returns the bounds of the errors of sums, if there is a certificate.
+    pub fn errors(&self) -> Option<&CertifiedErrors> {
+        self.errors.as_ref()
     }
 
     /// Returns the schema with the levels of its attributes.
@@ -164,8 +171,8 @@ impl StagedMarginals {
 
     /// Returns the marginal on a set of attributes and levels.
     ///
-    /// It is the sum of the smallest published marginal that determines the set, whose error bound
-    /// holds for it as well; otherwise it is taken from the model.
+    /// It is the sum of the smallest published marginal that determines the set, whose error bounds
+    /// hold for it as well; otherwise it is taken from the model.
     ///
     /// # Errors
     /// As [`StagedMarginals::check`].
@@ -180,12 +187,12 @@ impl StagedMarginals {
                 true => in_records(units),
                 false => self.domain().summed(*g, &in_records(units), set),
             };
-            let error_bound = self.bounds.as_ref().map(|bounds| bounds.each[index]);
-            return Ok(StagedMarginal { cells, error_bound, of_published: Some(*g) });
+            let errors = self.errors.as_ref().map(|errors| errors.each[index]);
+            return Ok(StagedMarginal { cells, errors, of_published: Some(*g) });
         }
         let mut estimate = self.estimates()?.fit.marginal(set)?;
         impossible::clear(self.domain().schema(), set, &mut estimate);
         let cells = in_records(&in_units(&estimate, self.bits()));
-        Ok(StagedMarginal { cells, error_bound: None, of_published: None })
+        Ok(StagedMarginal { cells, errors: None, of_published: None })
     }
 }

@@ -15,6 +15,7 @@
 //! | `residuals` | residuals as integer measurements, and their centred answers |
 //! | `run` | records to noisy integers |
 //! | `certificate` | published numbers as integers, their noisy distances, and error bounds |
+//! | `marginal_errors` | bounds of weighted sums from those of all cells and of their total |
 //! | `measurements` | files of the noisy integers |
 //! | `marginals` | published marginals: rounded estimates with error bounds |
 //! | `answers`, `statement` | the table of answers, and the sections of the statement |
@@ -22,6 +23,7 @@
 
 pub mod answers;
 mod certificate;
+mod marginal_errors;
 mod marginals;
 mod measurements;
 mod plan;
@@ -31,7 +33,10 @@ mod run;
 mod statement;
 
 pub(super) use answers::rounding_of_sum;
-pub use certificate::{BoundSummary, CertificateNoise, DistanceCertificate, ErrorBounds};
+pub use certificate::{
+    BoundSummary, CertificateNoise, CertifiedErrors, DistanceCertificate, ErrorBounds,
+};
+pub use marginal_errors::MarginalErrors;
 pub use marginals::{StagedMarginal, StagedMarginals};
 pub use measurements::StagedMeasurements;
 pub use plan::{DEFAULT_CERTIFICATE_SHARE, StagedPlan};

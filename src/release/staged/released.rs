@@ -7,7 +7,7 @@ use crate::mechanism::LevelQueries;
 use crate::privacy::ExactRho;
 use crate::release::report::{Fact, Intervals, PublishedMarginal, Report, candidates, sections};
 use crate::release::statement::ReleaseStatement;
-use crate::workload::GroupedWorkload;
+use crate::workload::{GroupedWorkload, WeightRange};
 
 impl ReleaseStatement<StagedSections> {
     /// Returns the statement of a release with all its questions and error bounds.
@@ -59,10 +59,17 @@ pub fn report(
     let sets = candidates(schema, queries.iter().flat_map(LevelQueries::sets));
     let sections = sections(schema, &sets, &mut |attributes| {
         let marginal = marginals.marginal(attributes)?;
-        let intervals = marginal.error_bound.map_or(Intervals::None, Intervals::OfSum);
+        let intervals = match marginal.errors {
+            None => Intervals::None,
+            Some(errors) => {
+                let count =
+                    if marginal.cells.len() == 1 { WeightRange::ONES } else { WeightRange::COUNT };
+                Intervals::OfSum { sum: errors.sum, each: errors.of_weights(count) }
+            }
+        };
         Ok(PublishedMarginal { attributes, estimates: marginal.cells, intervals })
     })?;
-    let answers = "every query with its estimate and the bound of its marginal";
+    let answers = "every query with its estimate and the bound of its error";
     let records = Fact::new("records.csv", "synthetic records that follow the estimates");
     let derived = statement.synthetic().map(|_| records);
     Ok(Report::new(statement, workload.schema(), answers, derived, sections))

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::certificate::BoundSummary;
 use super::plan::StagedPlan;
 use crate::access::IntegerQuestion;
+use crate::counted::counted;
 use crate::error::Result;
 use crate::mechanism::Staged;
 use crate::privacy::{ExactRho, Neighbours, PrivacyUnit, fine_noise};
@@ -150,9 +151,9 @@ impl Sections for StagedSections {
         [
             strong("Mechanism."),
             text(format!(
-                " {}: {} stages; each after the first is planned from earlier noisy integers.",
+                " {}: {}; each after the first is planned from earlier noisy integers.",
                 self.mechanism,
-                self.stages.len()
+                counted(self.stages.len(), ["stage", "stages"])
             )),
         ]
         .into()
@@ -162,9 +163,9 @@ impl Sections for StagedSections {
         let mut line: Line = [
             strong("Answers."),
             text(format!(
-                " {} queries. Estimates can be biased, and their errors depend on the records: \
+                " {}. Estimates can be biased, and their errors depend on the records: \
                  there are no standard errors. ",
-                self.queries
+                counted(&self.queries, ["query", "queries"])
             )),
         ]
         .into();
@@ -178,14 +179,15 @@ impl Sections for StagedSections {
                 line.extend([
                     code("error_bound_95"),
                     text(format!(
-                        " bounds the absolute error of the answer, in the unit of the answer: it \
-                         is the largest absolute weight of the query times a bound on the sum of \
-                         the absolute errors of all cells of the query's marginal. Each bound \
-                         holds for its marginal alone with a probability of at least 95 %: for \
-                         the discrete noise itself, after rounding. The mean of these sums over \
-                         the {} marginals of the workload is at most {} records{per_record} (each \
-                         at 95 %). All marginals together have sums of at most {} records at 95 %.",
-                        certificate.marginals,
+                        " bounds the absolute error of the answer, in the unit of the answer. It \
+                         is computed from the smallest and the largest weight of the query and two \
+                         bounds for its marginal: on the sum of the absolute errors of all cells, \
+                         and on the error of their total. A count has half of both together. The \
+                         bounds of a marginal hold with a probability of at least 95 %: for the \
+                         discrete noise itself, after rounding. The mean of these sums over the {} \
+                         of the workload is at most {} records{per_record} (each at \
+                         95 %). All marginals together have sums of at most {} records at 95 %.",
+                        counted(certificate.marginals, ["marginal", "marginals"]),
                         at_most(certificate.bounds.mean_error_bound_95, 6),
                         at_most(certificate.bounds.largest_error_bound_95_of_all, 6),
                     )),
@@ -200,7 +202,7 @@ impl Sections for StagedSections {
     }
 
     fn published_in_words(&self) -> String {
-        format!("estimated answers to {} queries", self.queries)
+        format!("estimated answers to {}", counted(&self.queries, ["query", "queries"]))
     }
 
     fn exactness_in_words(&self) -> Line {

@@ -33,6 +33,7 @@ mod shape;
 mod sparse;
 mod training;
 mod union;
+mod weight_range;
 mod workload_gram;
 
 pub use count::QueryCount;
@@ -51,6 +52,7 @@ pub use sample::{RangeSample, range_count};
 pub use shape::format_shape;
 pub use sparse::SparseRows;
 pub use training::Training;
+pub use weight_range::WeightRange;
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::joint::JointQueries;
-use super::{Family, Lanes, QueryCount, format_shape};
+use super::{Family, Lanes, QueryCount, WeightRange, format_shape};
 use crate::domain::{Attribute, AttributeKind, AttributeSet, coordinates};
 use crate::error::{Error, Result};
 use crate::schema::Schema;
@@ -187,33 +187,37 @@ impl QueryGroup {
         }
     }
 
-    /// Returns the largest absolute weight of every query, and whether all weights of all queries are
+    /// Returns the range of the weights of every query, and whether all weights of all queries are
     /// −1, 0 or 1. O(queries) for products, otherwise O(queries · cells).
     ///
     /// # Errors
     /// A family that cannot be enumerated.
-    pub fn largest_weights(&self) -> Result<(Vec<f64>, bool)> {
+    pub fn weight_ranges(&self) -> Result<(Vec<WeightRange>, bool)> {
         let mut are_signs = true;
-        let mut largest = |row: Vec<f64>| {
+        let mut range = |row: Vec<f64>| {
             are_signs &= row.iter().all(|x| [-1.0, 0.0, 1.0].contains(x));
-            row.iter().fold(0.0f64, |largest, x| largest.max(x.abs()))
+            WeightRange::of(row)
         };
-        let weights = match &self.queries {
-            GroupQueries::Joint(joint) => joint.rows()?.map(largest).collect(),
+        let ranges = match &self.queries {
+            GroupQueries::Joint(joint) => joint.rows()?.map(range).collect(),
             GroupQueries::Product(families) => {
-                let mut products = vec![1.0];
+                let mut products = vec![WeightRange::ONES];
                 for (family, size) in families.iter().zip(&self.sizes) {
-                    let of_axis: Vec<f64> = match *family == Family::IDENTITY {
-                        true => vec![1.0; *size],
-                        false => family.rows(&[*size])?.map(&mut largest).collect(),
+                    let of_axis: Vec<WeightRange> = match (*family == Family::IDENTITY, size) {
+                        (true, 1) => vec![WeightRange::ONES],
+                        (true, _) => vec![WeightRange::COUNT; *size],
+                        (false, _) => family.rows(&[*size])?.map(&mut range).collect(),
                     };
-                    let product = |a: &f64| of_axis.iter().map(move |b| a * b).collect::<Vec<_>>();
+                    let product = |a: &WeightRange| {
+                        let a = *a;
+                        of_axis.iter().map(move |b| a.times(*b)).collect::<Vec<_>>()
+                    };
                     products = products.iter().flat_map(product).collect();
                 }
                 products
             }
         };
-        Ok((weights, are_signs))
+        Ok((ranges, are_signs))
     }
 
     /// Iterates over the queries, each over the row-major cells of the group's attributes.

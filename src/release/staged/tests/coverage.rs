@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::*;
 use crate::domain::AttributeSet;
 use crate::privacy::{Neighbours, RationalDeviation};
-use crate::workload::{Matrices, MatrixSource};
+use crate::workload::{Matrices, MatrixSource, WeightRange};
 
 /// Returns the maximum of misses in `trials` of probability 5 %: four standard errors more than
 /// their mean. At a probability of 5 % it is exceeded in one of 20,000 runs of the test.
@@ -118,20 +118,33 @@ fn error_bounds_of_weighted_queries_are_in_the_unit_of_the_answer() {
     for seed in 0..trials {
         let marginals = StagedMarginals::of(released(&planned, &records, seed)).unwrap();
         answers::write(&path, &marginals, &workload, &mut |_| ()).unwrap();
-        let of_marginal = |p: &[usize]| {
-            marginals.marginal(crate::test_support::set(p)).unwrap().error_bound.unwrap()
-        };
+        let of_marginal =
+            |p: &[usize]| marginals.marginal(crate::test_support::set(p)).unwrap().errors.unwrap();
         let l1 = [of_marginal(&[0]), of_marginal(&[0, 1])];
+        let words = [
+            "22250 times the sum of the absolute errors of all cells and 22750 times the absolute \
+             error of the total",
+            "0.2 times the sum of the absolute errors of all cells and 0.1 times the absolute error \
+             of the total",
+            "half the sum of the absolute errors of all cells and half the absolute error of the total",
+            "500001.25 times the sum of the absolute errors of all cells and 499998.75 times the \
+             absolute error of the total",
+        ];
+        let ranges = [(500.0, 45_000.0), (-0.3, 0.1), (0.0, 1.0), (-2.5, 1e6)];
         let mut table = csv::Reader::from_path(&path).unwrap();
         for (query, row) in table.records().enumerate() {
             let row = row.unwrap();
             let [estimate, bound] = [4, 5].map(|field| row[field].parse::<f64>().unwrap());
             let error = (estimate - truth[query]).abs();
             misses[query] += f64::from(u8::from(error > bound));
-            unweighted[query] += f64::from(u8::from(error > l1[query / 3]));
-            let words =
-                ["45000 times the sum", "0.3 times the sum", "the sum", "1000000 times the"];
-            assert!(row[7].starts_with(words[query]), "{row:?}");
+            let errors = l1[query / 3];
+            unweighted[query] += f64::from(u8::from(error > errors.sum));
+            let (low, high) = ranges[query];
+            let expected = errors.of_weights(WeightRange { low, high });
+            approx::assert_relative_eq!(bound, expected, max_relative = 1e-6);
+            let expected =
+                format!("{} of A1{}", words[query], if query == 3 { ", A2" } else { "" });
+            assert_eq!(row[7], expected);
         }
     }
     let most = max_misses(trials as f64);

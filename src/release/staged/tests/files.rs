@@ -82,12 +82,12 @@ fn other_sets_are_summed_or_extrapolated_or_refused() {
     let pair = marginals.marginal(set(&[0, 1])).unwrap();
     let single = marginals.marginal(set(&[1])).unwrap();
     // A2 is in both marginals; the one on A1 and A2 has fewer cells.
-    assert_eq!(single.error_bound, pair.error_bound);
+    assert_eq!(single.errors, pair.errors);
     let sums = [0, 1].map(|b| (0..3).map(|a| pair.cells[2 * a + b]).sum::<f64>());
     assert_eq!(single.cells, sums);
-    assert!(pair.error_bound.is_some() && single.of_published.is_some());
+    assert!(pair.errors.is_some() && single.of_published.is_some());
     let outside = marginals.marginal(set(&[0, 2])).unwrap();
-    assert!(outside.of_published.is_none() && outside.error_bound.is_none());
+    assert!(outside.of_published.is_none() && outside.errors.is_none());
     assert_eq!(outside.cells.len(), 12);
     let scale = f64::from(marginals.bits()).exp2();
     assert!(outside.cells.iter().all(|x| (x * scale).fract() == 0.0));

@@ -2,6 +2,7 @@
 
 mod audit;
 mod cost;
+mod counts;
 mod coverage;
 mod damaged;
 mod files;

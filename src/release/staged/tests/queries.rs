@@ -74,7 +74,8 @@ fn extrapolated_answers_have_no_interval() {
     assert!(answer("count by town").unwrap_err().contains("town"));
 }
 
-/// One marginal bounds a difference by its largest weight; sums of values are in their unit.
+/// The bounds of all cells and of their total give those of counts, sums and differences, in the
+/// unit of the answer.
 #[test]
 fn bounds_are_in_the_unit_of_the_answer() {
     let planned = release(WORKLOAD, 0.5);
@@ -85,13 +86,28 @@ fn bounds_are_in_the_unit_of_the_answer() {
         let row = of_staged(&marginals, &query).unwrap().answers.remove(0);
         0.5 * (row.high_95.unwrap() - row.low_95.unwrap())
     };
+    let pair = crate::test_support::set(&[0, 1]);
+    let errors = marginals.marginal(pair).unwrap().errors.unwrap();
+    assert!(errors.total < 0.7 * errors.sum, "{errors:?}");
     let count = half("count where age >= 60 and employed");
+    let expected = 0.5 * (errors.sum + errors.total);
+    approx::assert_relative_eq!(count, expected, max_relative = 1e-9);
+    // The weights of a difference are −1, 0 and 1: the total has no effect.
     let difference =
         half("count where age >= 60 and employed - count where age < 20 and employed = false");
-    approx::assert_relative_eq!(count, difference, max_relative = 1e-9);
+    approx::assert_relative_eq!(difference, errors.sum_alone, max_relative = 1e-9);
     // The largest mean of integers of a bin is 89.5.
     let sum = half("sum(age) where age >= 60 and employed");
-    approx::assert_relative_eq!(89.5 * count, sum, max_relative = 1e-9);
+    approx::assert_relative_eq!(sum, 89.5 * count, max_relative = 1e-9);
+    // The quantile 0.8 of two groups: the weights are −0.8, 0 and 0.2.
+    let total = half("total");
+    let all: Vec<_> = marginals.errors().unwrap().each.iter().map(|errors| errors.total).collect();
+    assert!(all.iter().any(|bound| (bound - total).abs() < 1e-9), "{total} {all:?}");
+    // A term that is not linear needs bounds that hold together.
+    let mixed = half("count where employed - count where age < 20 + mean(age) where employed");
+    let together = half("mean(age) where employed");
+    let employed = marginals.marginal(pair).unwrap().errors.unwrap();
+    approx::assert_relative_eq!(mixed, employed.sum + together, max_relative = 1e-9);
     let truths = truth(&ResolvedQuery::parse("total", &schema()).unwrap(), &records);
     assert_eq!(truths, [(2_000.0, 2_000.0)]);
 }

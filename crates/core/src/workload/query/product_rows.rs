@@ -1,6 +1,7 @@
 //! Queries that are products of one row of weights per attribute.
 
 use crate::domain::AttributeSet;
+use crate::workload::WeightRange;
 
 /// Products of rows: one query for every choice of one row per attribute.
 ///
@@ -94,6 +95,14 @@ impl ProductRows {
         let chosen = self.row_indices(query).into_iter().zip(&self.rows);
         chosen.fold(vec![1.0], |weights, (k, rows)| {
             weights.iter().flat_map(|x| rows[k].iter().map(move |y| x * y)).collect()
+        })
+    }
+
+    /// Returns the range of the weights of a query: that of the products of the ranges of its rows.
+    pub fn weight_range(&self, query: usize) -> WeightRange {
+        let chosen = self.row_indices(query).into_iter().zip(&self.rows);
+        chosen.fold(WeightRange::ONES, |range, (k, rows)| {
+            range.times(WeightRange::of(rows[k].iter().copied()))
         })
     }
 }
