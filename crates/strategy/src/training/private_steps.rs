@@ -10,8 +10,8 @@ use crate::stream::{
 
 /// The batches and the noise of one training run.
 ///
-/// A step is [`next_batch`](Self::next_batch), then [`add_noise`](Self::add_noise) to the sum of the
-/// clipped gradients of the batch. Any other order is refused, as are more steps and another number
+/// A step is [`next_batch`](Self::next_batch), then [`add_noise`](Self::add_noise) to the sum of
+/// the clipped gradients of the batch. Any other order is refused, as are more steps and another number
 /// of coordinates. Nothing depends on the gradients: neither batches, nor noise, nor errors.
 ///
 /// The object has the key of the noise and the allocation of the records: both are secret. It is
@@ -60,8 +60,8 @@ impl PrivateSteps {
     /// `scale` is σ times the clipping norm, the factor of the noise of the coefficients.
     ///
     /// # Errors
-    /// The steps of the coefficients are no whole number of epochs, the scale is not positive, or the
-    /// operating system returns no random bytes.
+    /// The steps of the coefficients are no whole number of epochs, the scale is not positive, or
+    /// the operating system returns no random bytes.
     pub fn new(batches: Batches, coefficients: Coefficients, scale: f64) -> Result<Self> {
         Self::of_parts(batches, coefficients, scale, Noise::Key(random_key()?), 0)
     }

@@ -38,8 +38,8 @@ impl Machine {
         Machine { state: vec![0.0; buffers * coordinates], buffers, coordinates }
     }
 
-    /// Creates buffers with contents that [`state`](Machine::state) returned; `None` if their number
-    /// is another.
+    /// Creates buffers with contents that [`state`](Machine::state) returned; `None` if their
+    /// number is another.
     pub fn with_state(
         coefficients: &Coefficients,
         coordinates: usize,

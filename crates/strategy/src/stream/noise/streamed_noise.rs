@@ -175,8 +175,8 @@ impl StreamedNoise {
     /// Writes the noise of the next step, one number per coordinate.
     ///
     /// # Errors
-    /// All steps are drawn, `noise` has another length than the number of coordinates, or the object
-    /// was created in another process.
+    /// All steps are drawn, `noise` has another length than the number of coordinates, or the
+    /// object was created in another process.
     pub fn fill(&mut self, noise: &mut [f64]) -> Result<()> {
         self.check(noise.len())?;
         self.advance(|first, chunk| noise[first..][..chunk.len()].copy_from_slice(chunk));
