@@ -253,9 +253,7 @@ class PrivateTraining:
         if self.step > 0:
             raise _refusal("load_state_dict", "an object without a step", f"{self.step} steps",
                            "create a new object: noise of a step is drawn for one sum only")
-        if state.get("version") != _VERSION:
-            raise _refusal("state", f"version {_VERSION}", str(state.get("version")),
-                           "resume with the version of matmech that stored it")
+        _check_version(state)
         if state["arguments"] != self._arguments:
             raise _refusal("state", f"the arguments {self._arguments}", str(state["arguments"]),
                            "create the object with the arguments of the run")
@@ -264,6 +262,7 @@ class PrivateTraining:
     @classmethod
     def from_state_dict(cls, state: Mapping[str, Any]) -> PrivateTraining:
         """Returns an object that resumes the run of a state, without a fit."""
+        _check_version(state)
         training = cls.__new__(cls)
         training._arguments = dict(state["arguments"])
         training._restore(state)
@@ -295,6 +294,13 @@ def _refusal(what: str, expected: str, found: str, remedy: str) -> BadInput:
     error = BadInput(f"{what}: expected {expected}, found {found}\n  remedy: {remedy}")
     error.__dict__.update(what=what, expected=expected, found=found, remedy=remedy)
     return error
+
+
+def _check_version(state: Mapping[str, Any]) -> None:
+    found = state.get("version")
+    if found != _VERSION:
+        raise _refusal("state", f"version {_VERSION}", repr(found),
+                       "resume with the version of matmech that stored it")
 
 
 def _count(name: str, value: Any) -> int:

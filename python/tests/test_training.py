@@ -288,8 +288,10 @@ class State(TestCase):
         with self.assertRaises(matmech.BadInput) as caught:
             used.load_state_dict(state)
         self.assertIn("without a step", str(caught.exception))
-        with self.assertRaises(matmech.BadInput):
-            training().load_state_dict({**state, "version": 0})
+        for load in [training().load_state_dict, matmech.PrivateTraining.from_state_dict]:
+            with self.assertRaises(matmech.BadInput) as caught:
+                load({**state, "version": 0})
+            self.assertIn("version 1", str(caught.exception))
         later = used.state_dict()
         damaged = {**later["training"], "buffers": later["training"]["buffers"][:-1]}
         with self.assertRaises(matmech.BadInput):
