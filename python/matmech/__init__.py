@@ -48,6 +48,7 @@ from ._records import (
 from ._solve import Certification, Solution, certify, gram, solve
 from ._stream import Coefficients, Stream, read_stream, stream
 from ._tables import read_table
+from ._training import PrivateTraining
 
 
 def strategies() -> dict[str, str]:

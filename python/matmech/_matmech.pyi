@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from numpy import float64, uint64
+from numpy import float64, int64, uint64
 from numpy.typing import NDArray
 
 __version__: str
@@ -40,6 +40,23 @@ class Coefficients:
 
 class Noise:
     def next(self) -> NDArray[float64] | None: ...
+
+class Training:
+    step: int
+    def __init__(
+        self,
+        coefficients: Coefficients,
+        records: int,
+        steps_per_epoch: int,
+        random: bool,
+        order: NDArray[int64] | None,
+        scale: float,
+    ) -> None: ...
+    @staticmethod
+    def resumed(state: dict[str, Any]) -> Training: ...
+    def state(self) -> dict[str, Any]: ...
+    def next_batch(self) -> NDArray[int64] | None: ...
+    def add_noise(self, sums: list[NDArray[Any]]) -> None: ...
 
 def registries() -> list[list[tuple[str, str]]]: ...
 def solve(*arguments: Any) -> tuple[Any, BaseException | None]: ...

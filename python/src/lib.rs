@@ -12,6 +12,7 @@ mod records;
 mod solve;
 mod stream;
 mod table;
+mod training;
 mod work;
 mod workload;
 
@@ -26,6 +27,7 @@ fn _matmech(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<solve::Matrices>()?;
     module.add_class::<stream::PyCoefficients>()?;
     module.add_class::<stream::Noise>()?;
+    module.add_class::<training::Training>()?;
     module.add_class::<engine::SqlTable>()?;
     module.add_function(wrap_pyfunction!(engine::quoted_table, module)?)?;
     module.add_function(wrap_pyfunction!(workload::restored_workload, module)?)?;

@@ -194,7 +194,8 @@ class Training(unittest.TestCase):
 
 class Page(unittest.TestCase):
     def test_examples_of_the_page_run(self):
-        pages = [ROOT / "docs" / "python.md", ROOT / "python" / "README.md"]
+        pages = [ROOT / "docs" / "python.md", ROOT / "docs" / "streams.md",
+                 ROOT / "python" / "README.md"]
         text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
         examples = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
         self.assertGreaterEqual(len(examples), 3)

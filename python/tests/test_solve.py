@@ -312,7 +312,7 @@ class Behaviour(TestCase):
 
 class Documentation(unittest.TestCase):
     def test_examples_of_docstrings(self):
-        for name in ["_solve", "_stream", "_privacy", "_records"]:
+        for name in ["_solve", "_stream", "_privacy", "_training", "_records"]:
             module = importlib.import_module(f"matmech.{name}")
             failed, tried = doctest.testmod(module, extraglobs={"np": np, "stream": matmech.stream})
             self.assertGreater(tried, 0)

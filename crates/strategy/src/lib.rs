@@ -37,6 +37,7 @@ mod symmetry;
 #[cfg(test)]
 #[path = "../../core/src/test_support.rs"]
 mod test_support;
+pub mod training;
 mod unanswered;
 mod variable_agnostic;
 mod wavelet;

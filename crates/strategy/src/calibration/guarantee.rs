@@ -38,8 +38,8 @@ pub struct NoiseGuarantee {
 ///
 /// With fixed patterns of participation, the privacy loss is that of a Gaussian mechanism with the
 /// strategy's sensitivity Δ: δ = Φ(Δ/(2σ) − εσ/Δ) − e^ε Φ(−Δ/(2σ) − εσ/Δ) (Balle & Wang 2018,
-/// Theorem 8), also if gradients depend on earlier outputs (Denisov et al. 2022, Theorem 2.1). It is
-/// exact if the sensitivity is: an attacker attains it.
+/// Theorem 8), also if gradients depend on earlier outputs (Denisov et al. 2022, Theorem 2.1). It
+/// is exact if the sensitivity is: an attacker attains it.
 ///
 /// With random allocation it is that of the [accountant](crate::allocation), with `options`.
 ///

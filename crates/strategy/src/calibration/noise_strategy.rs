@@ -158,8 +158,8 @@ impl NoiseStrategy {
     /// noise has the same distribution. O(n³).
     ///
     /// # Errors
-    /// Too many steps for a matrix; or a selected strategy that does not measure every step, or that
-    /// is a Kronecker product.
+    /// Too many steps for a matrix; or a selected strategy that does not measure every step, or
+    /// that is a Kronecker product.
     pub fn matrix(&self, problem: &Problem<'_>) -> Result<Array2<f64>> {
         self.check(problem)?;
         match &self.form {

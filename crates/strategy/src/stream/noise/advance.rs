@@ -28,39 +28,68 @@ pub(super) struct Machine {
     /// Chunk by chunk, buffer by buffer.
     state: Vec<f64>,
     buffers: usize,
+    coordinates: usize,
 }
 
 impl Machine {
     /// Creates buffers of zeros.
     pub fn new(coefficients: &Coefficients, coordinates: usize) -> Self {
         let buffers = coefficients.buffers();
-        Machine { state: vec![0.0; buffers * coordinates], buffers }
+        Machine { state: vec![0.0; buffers * coordinates], buffers, coordinates }
     }
 
-    /// Computes the noise of a step. Steps are computed in order.
+    /// Creates buffers with contents that [`state`](Machine::state) returned; `None` if their
+    /// number is another.
+    pub fn with_state(
+        coefficients: &Coefficients,
+        coordinates: usize,
+        state: Vec<f64>,
+    ) -> Option<Self> {
+        let buffers = coefficients.buffers();
+        (buffers.checked_mul(coordinates) == Some(state.len())).then_some(Machine {
+            state,
+            buffers,
+            coordinates,
+        })
+    }
+
+    /// Returns the contents of the buffers.
+    pub fn state(&self) -> &[f64] {
+        &self.state
+    }
+
+    /// Returns the number of coordinates.
+    pub fn coordinates(&self) -> usize {
+        self.coordinates
+    }
+
+    /// Computes the noise of a step, which `receive` gets in chunks, with the index of the first
+    /// coordinate. Steps are computed in order.
     pub fn advance<S: Normals>(
         &mut self,
         coefficients: &Coefficients,
         step: usize,
         source: &S,
-        noise: &mut [f64],
+        mut receive: impl FnMut(usize, &[f64]),
     ) {
-        // A form without buffers would have empty chunks.
-        let mut state = self.state.as_mut_slice();
         let lag = coefficients.lag();
         let lags = (0..=coefficients.lags()).take_while(|lags| lags * lag <= step);
         let mut sources: Vec<S::Step> = lags.map(|g| source.step(step - g * lag)).collect();
-        for (index, noise) in noise.chunks_mut(CHUNK).enumerate() {
+        let mut noise = [0.0; CHUNK];
+        // A form without buffers would have empty chunks.
+        let mut state = self.state.as_mut_slice();
+        for first in (0..self.coordinates).step_by(CHUNK) {
+            let noise = &mut noise[..CHUNK.min(self.coordinates - first)];
             let (chunk, rest) = state.split_at_mut(self.buffers * noise.len());
             state = rest;
-            let mut chunk =
-                Chunk { first: index * CHUNK, state: chunk, sources: &mut sources, noise };
+            let mut chunk = Chunk { first, state: chunk, sources: &mut sources, noise };
             match coefficients {
                 Coefficients::Recurrence(form) => chunk.recurrence(form, step),
                 Coefficients::Chains(form) => chunk.chains(form, step),
                 Coefficients::Truncated(form) if form.keeps_history() => chunk.history(form, step),
                 Coefficients::Truncated(form) => chunk.copies(form, step),
             }
+            receive(first, noise);
         }
     }
 }

@@ -34,7 +34,6 @@ pub struct StreamedNoise {
     coefficients: Coefficients,
     machine: Machine,
     normals: ChaChaNormals,
-    coordinates: usize,
     step: usize,
     /// The process that created it.
     process: u32,
@@ -44,6 +43,61 @@ pub struct StreamedNoise {
 impl fmt::Debug for StreamedNoise {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StreamedNoise")
+            .field("coordinates", &self.machine.coordinates())
+            .field("step", &self.step)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Values that get noise: consecutive coordinates.
+#[derive(Debug)]
+pub enum NoisyValues<'a> {
+    /// 32-bit numbers. The sum is rounded once.
+    Single(&'a mut [f32]),
+    /// 64-bit numbers.
+    Double(&'a mut [f64]),
+}
+
+impl NoisyValues<'_> {
+    /// Returns the number of coordinates.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            NoisyValues::Single(values) => values.len(),
+            NoisyValues::Double(values) => values.len(),
+        }
+    }
+
+    /// Adds scaled noise to the values from `first` on.
+    fn add(&mut self, first: usize, scale: f64, noise: &[f64]) {
+        match self {
+            NoisyValues::Single(values) => {
+                let values = values[first..].iter_mut();
+                values.zip(noise).for_each(|(x, z)| *x = (f64::from(*x) + scale * z) as f32);
+            }
+            NoisyValues::Double(values) => {
+                values[first..].iter_mut().zip(noise).for_each(|(x, z)| *x += scale * z);
+            }
+        }
+    }
+}
+
+/// Where streamed noise resumes. Whoever knows it can subtract the noise.
+#[derive(Clone)]
+pub struct NoiseState {
+    /// The key of the normals.
+    pub key: [u8; 32],
+    /// The number of steps drawn so far.
+    pub step: usize,
+    /// The number of coordinates.
+    pub coordinates: usize,
+    /// The buffers, [`Coefficients::buffers`] numbers per coordinate.
+    pub buffers: Vec<f64>,
+}
+
+/// Shows the sizes.
+impl fmt::Debug for NoiseState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NoiseState")
             .field("coordinates", &self.coordinates)
             .field("step", &self.step)
             .finish_non_exhaustive()
@@ -56,16 +110,7 @@ impl StreamedNoise {
     /// # Errors
     /// The operating system returns no random bytes.
     pub fn from_operating_system(coefficients: Coefficients, coordinates: usize) -> Result<Self> {
-        let mut key = [0; 32];
-        getrandom::fill(&mut key).map_err(|error| {
-            Error::bad_input(
-                "key of the noise",
-                "32 random bytes of the operating system",
-                error.to_string(),
-                "run where the operating system's generator is available",
-            )
-        })?;
-        Ok(Self::with_key(coefficients, coordinates, key))
+        Ok(Self::with_key(coefficients, coordinates, random_key()?))
     }
 
     /// Creates repeatable noise, for experiments only: the seed reveals the noise.
@@ -74,11 +119,52 @@ impl StreamedNoise {
         Self::with_key(coefficients, coordinates, key)
     }
 
-    fn with_key(coefficients: Coefficients, coordinates: usize, key: [u8; 32]) -> Self {
+    /// Creates noise with a key, which must be random and used for one run only.
+    pub(crate) fn with_key(coefficients: Coefficients, coordinates: usize, key: [u8; 32]) -> Self {
         let machine = Machine::new(&coefficients, coordinates);
         let normals = ChaChaNormals { key };
         let process = std::process::id();
-        StreamedNoise { coefficients, machine, normals, coordinates, step: 0, process }
+        StreamedNoise { coefficients, machine, normals, step: 0, process }
+    }
+
+    /// Creates noise that resumes, bit for bit, where another object returned a state.
+    ///
+    /// Resume a state once: two runs from one state with different gradients reveal the difference.
+    ///
+    /// # Errors
+    /// The state does not belong to the coefficients.
+    pub fn resumed(coefficients: Coefficients, state: NoiseState) -> Result<Self> {
+        let NoiseState { key, step, coordinates, buffers } = state;
+        let found = format!("{} for {coordinates} coordinates", buffers.len());
+        let machine = Machine::with_state(&coefficients, coordinates, buffers);
+        let Some(machine) = machine.filter(|_| step <= coefficients.steps()) else {
+            return Err(Error::bad_input(
+                "state of streamed noise",
+                format!(
+                    "{} numbers per coordinate, and at most {} steps",
+                    coefficients.buffers(),
+                    coefficients.steps()
+                ),
+                format!("{found}, at step {step}"),
+                "resume with the coefficients of the run",
+            ));
+        };
+        let process = std::process::id();
+        Ok(StreamedNoise { coefficients, machine, normals: ChaChaNormals { key }, step, process })
+    }
+
+    /// Returns where another object resumes. *Memory*: a copy of the buffers.
+    ///
+    /// # Errors
+    /// The object was created in another process.
+    pub fn state(&self) -> Result<NoiseState> {
+        check_process(self.process)?;
+        Ok(NoiseState {
+            key: self.normals.key,
+            step: self.step,
+            coordinates: self.machine.coordinates(),
+            buffers: self.machine.state().to_vec(),
+        })
     }
 
     /// Returns the number of steps drawn so far.
@@ -89,22 +175,51 @@ impl StreamedNoise {
     /// Writes the noise of the next step, one number per coordinate.
     ///
     /// # Errors
-    /// All steps are drawn, `noise` has another length than the number of coordinates, or the object
-    /// was created in another process.
+    /// All steps are drawn, `noise` has another length than the number of coordinates, or the
+    /// object was created in another process.
     pub fn fill(&mut self, noise: &mut [f64]) -> Result<()> {
-        if self.process != std::process::id() {
-            return Err(Error::bad_input(
-                "streamed noise",
-                "the process that created it",
-                "a copy of it, which would draw the same noise",
-                "create the noise in the process that draws it",
-            ));
-        }
-        if noise.len() != self.coordinates {
+        self.check(noise.len())?;
+        self.advance(|first, chunk| noise[first..][..chunk.len()].copy_from_slice(chunk));
+        Ok(())
+    }
+
+    /// Adds the noise of the next step, times a scale, to values whose coordinates follow each
+    /// other.
+    ///
+    /// # Errors
+    /// As [`fill`](Self::fill); nothing is changed.
+    pub fn add_to(&mut self, scale: f64, values: &mut [NoisyValues<'_>]) -> Result<()> {
+        self.check(values.iter().map(NoisyValues::len).sum())?;
+        let (mut current, mut start) = (0, 0);
+        self.advance(|first, mut chunk| {
+            let mut first = first;
+            while let Some(part) = values.get_mut(current).filter(|_| !chunk.is_empty()) {
+                let left = part.len() - (first - start);
+                let (now, later) = chunk.split_at(left.min(chunk.len()));
+                part.add(first - start, scale, now);
+                (first, chunk) = (first + now.len(), later);
+                if now.len() == left {
+                    (current, start) = (current + 1, first);
+                }
+            }
+        });
+        Ok(())
+    }
+
+    /// Draws the next step.
+    fn advance(&mut self, receive: impl FnMut(usize, &[f64])) {
+        self.machine.advance(&self.coefficients, self.step, &self.normals, receive);
+        self.step += 1;
+    }
+
+    /// Checks that the next step can be drawn.
+    fn check(&self, coordinates: usize) -> Result<()> {
+        check_process(self.process)?;
+        if coordinates != self.machine.coordinates() {
             return Err(Error::bad_input(
                 "noise of one step",
-                format!("{} coordinates", self.coordinates),
-                noise.len().to_string(),
+                format!("{} coordinates", self.machine.coordinates()),
+                coordinates.to_string(),
                 "give one number per coordinate",
             ));
         }
@@ -116,10 +231,41 @@ impl StreamedNoise {
                 "fit noise for more steps; more noise from these would cost more privacy",
             ));
         }
-        self.machine.advance(&self.coefficients, self.step, &self.normals, noise);
-        self.step += 1;
         Ok(())
     }
+}
+
+/// Returns a key from the operating system.
+///
+/// # Errors
+/// The operating system returns no random bytes.
+pub(crate) fn random_key() -> Result<[u8; 32]> {
+    let mut key = [0; 32];
+    getrandom::fill(&mut key).map_err(|error| {
+        Error::bad_input(
+            "key of the noise",
+            "32 random bytes of the operating system",
+            error.to_string(),
+            "run where the operating system's generator is available",
+        )
+    })?;
+    Ok(key)
+}
+
+/// Checks that the process is the one that created an object with a key.
+///
+/// # Errors
+/// It is another, as after a fork.
+pub(crate) fn check_process(process: u32) -> Result<()> {
+    if process == std::process::id() {
+        return Ok(());
+    }
+    Err(Error::bad_input(
+        "streamed noise",
+        "the process that created it",
+        "a copy of it, which would draw the same noise",
+        "create the noise in the process that draws it",
+    ))
 }
 
 /// Standard normals from ChaCha20, with the step as nonce.
@@ -186,7 +332,9 @@ mod tests {
             let mut drawn = Array2::zeros((coefficients.steps(), coordinates));
             for step in 0..coefficients.steps() {
                 let mut noise = vec![0.0; coordinates];
-                machine.advance(&coefficients, step, &Units { per_step }, &mut noise);
+                machine.advance(&coefficients, step, &Units { per_step }, |first, chunk| {
+                    noise[first..][..chunk.len()].copy_from_slice(chunk);
+                });
                 drawn.row_mut(step).assign(&ndarray::ArrayView1::from(&noise));
             }
             let expected = coefficients.noise_matrix().unwrap();
@@ -235,6 +383,46 @@ mod tests {
         assert_ne!(system(), system());
         let mean = seeded(3).iter().sum::<f64>() / 1000.0;
         assert_relative_eq!(mean, 0.0, epsilon = 0.5);
+    }
+
+    /// Adds to values of both widths, across parts and chunks, what `fill` writes; a resumed object
+    /// goes on with the same bits.
+    #[test]
+    fn noise_is_added_to_parts_and_resumed() {
+        for coefficients in streams() {
+            let mut whole = StreamedNoise::seeded(coefficients.clone(), 20_001, 5);
+            let mut parts = StreamedNoise::seeded(coefficients.clone(), 20_001, 5);
+            for step in 0..coefficients.steps().min(6) {
+                let mut noise = vec![0.0; 20_001];
+                whole.fill(&mut noise).unwrap();
+                let (mut a, mut b, mut c) =
+                    (vec![1.0; 8_190], vec![-2.0f32; 9_000], vec![0.5; 2_811]);
+                let mut values = [
+                    NoisyValues::Double(&mut a),
+                    NoisyValues::Single(&mut []),
+                    NoisyValues::Single(&mut b),
+                    NoisyValues::Double(&mut c),
+                ];
+                assert!(parts.add_to(3.0, &mut values[..2]).is_err());
+                parts.add_to(3.0, &mut values).unwrap();
+                let found = a.iter().copied().chain(b.iter().map(|&x| f64::from(x))).chain(c);
+                for (i, (x, z)) in found.zip(&noise).enumerate() {
+                    let expected = match i {
+                        0..8_190 => 1.0 + 3.0 * z,
+                        8_190..17_190 => f64::from((-2.0 + 3.0 * z) as f32),
+                        _ => 0.5 + 3.0 * z,
+                    };
+                    assert_eq!(x, expected, "{step} {i}");
+                }
+                let state = parts.state().unwrap();
+                assert!(!format!("{state:?}").contains("key"));
+                parts = StreamedNoise::resumed(coefficients.clone(), state).unwrap();
+            }
+            let mut state = parts.state().unwrap();
+            state.buffers.pop();
+            let refused = StreamedNoise::resumed(coefficients.clone(), state);
+            assert!(coefficients.buffers() == 0 || refused.is_err());
+        }
     }
 
     /// Two copies of a process would draw the same noise, which cancels in their difference.
