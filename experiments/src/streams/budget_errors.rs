@@ -88,7 +88,7 @@ impl Kind for BudgetErrors {
                                 epsilon: *epsilon,
                                 delta: grid.delta,
                             };
-                            let keys = [workload, participation, &epsilon.to_string()];
+                            let keys: [&dyn ToString; 3] = [workload, participation, epsilon];
                             CellOf::new(keys, method, params)
                         }));
                     }
