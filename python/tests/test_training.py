@@ -317,6 +317,49 @@ class Statement(TestCase):
         self.assertEqual(training(epochs=1).statement_data()["participation"], "single")
 
 
+class RandomAllocation(TestCase):
+    def allocated(self, **changes):
+        return training(records=600, participation="random", **changes)
+
+    def test_sigma_and_statement_are_those_of_random_allocation(self):
+        private = self.allocated(epsilon=1.0)
+        fitted = matmech.stream("prefix:12", participation="random:2", buffers=2, epsilon=1.0,
+                                delta=1e-6)
+        found = matmech.noise_multiplier(fitted, workload="prefix:12", participation="random:2",
+                                         epsilon=1.0, delta=1e-6)
+        data = private.statement_data()
+        for name in ["sigma", "epsilon", "delta", "failure_probability", "method"]:
+            self.assertEqual(data[name], getattr(found, name), name)
+        self.assertEqual(data["participation"], "random:2")
+        self.assertEqual(data["divisor"], 100.0)
+        for part in ["one record is added or removed", "one of 6 batches uniformly", "secret"]:
+            self.assertIn(part, private.statement())
+        # Amplification: a smaller error than in a fixed order, at the same guarantee.
+        self.assertLess(private.guarantee().error, training(epsilon=1.0).guarantee().error)
+
+    def test_batches_are_allocated_at_random_and_runs_resume(self):
+        private = self.allocated()
+        state = private.state_dict()
+        batches, sums = run(private)
+        self.assertEqual(batches[:6], batches[6:])
+        self.assertEqual(sorted(sum(batches[:6], [])), list(range(600)))
+        self.assertGreater(len({len(batch) for batch in batches}), 1)
+        resumed = matmech.PrivateTraining.from_state_dict(state)
+        again, same = run(resumed)
+        self.assertEqual(again, batches)
+        np.testing.assert_array_equal(same, sums)
+        other, _ = run(self.allocated())
+        self.assertNotEqual(other, batches)
+
+    def test_a_given_strategy_is_calibrated_for_random_allocation(self):
+        fitted = matmech.stream("prefix:12", participation="random:2", buffers=2, epsilon=2.0,
+                                delta=1e-6)
+        private = self.allocated(strategy=fitted)
+        expected = matmech.noise_multiplier(fitted, workload="prefix:12", epsilon=2.0, delta=1e-6,
+                                            participation="random:2")
+        self.assertEqual(private.sigma, expected.sigma)
+
+
 class Examples(unittest.TestCase):
     def run_example(self, name, *packages):
         missing = [p for p in packages if not importlib.util.find_spec(p)]
