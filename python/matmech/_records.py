@@ -57,15 +57,18 @@ class DataCheck(Report):
     kept: int
     #: Records with a value outside the schema.
     dropped: int
-    #: Records that exceed the limit of their person, or have none.
+    #: Records that exceed the limit of their person.
     over_limit: int
+    #: Records without an identifier of a person.
+    without_person: int
     #: Kept records that meet every `[[impossible]]` condition of the schema, in its order.
     impossible: list[int]
     #: The first invalid values: line or record, attribute, expected and found.
     offences: list[dict[str, Any]]
 
     def by_attribute(self) -> Table:
-        """Returns the values outside, clamped and counted as others, of every attribute."""
+        """Returns the missing values, and those outside, clamped and counted as others, of every
+        attribute."""
         return _columns(self.report["attributes"])
 
 

@@ -15,8 +15,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from common import COMMAND
-from test_check_release import (ALWAYS, RELEASES, chained, edit, ledger_lines, line, summed,
-                                write)
+from tampered_releases import chained, edit, ledger_lines, line, summed, write
+from test_check_release import ALWAYS, RELEASES
 
 import check_release  # noqa: E402
 import release_open_values  # noqa: E402

@@ -4,10 +4,10 @@ use super::open_table::OpenTable;
 use super::out_of_domain::OutOfDomain;
 use super::person_limit::Persons;
 use super::record_coder::{Outcome, RecordCoder};
-use super::table::ReadError;
+use super::table::{Batch, ReadError};
 use crate::domain::Attribute;
 use crate::error::Result;
-use crate::schema::Schema;
+use crate::schema::{Schema, Value};
 
 /// Maximum number of invalid values that are described.
 const MAX_SHOWN: usize = 10;
@@ -23,6 +23,8 @@ pub struct AttributeCheck {
     pub clamped: usize,
     /// Values that are counted in the attribute's cell for other values.
     pub other: usize,
+    /// Missing values, wherever they are counted.
+    pub missing: usize,
 }
 
 /// A value that is not valid for its attribute, or a fault of the file.
@@ -51,6 +53,8 @@ pub struct DataCheck {
     pub dropped: usize,
     /// Records that exceed the limit of their person.
     pub over_limit: usize,
+    /// Records without an identifier of a person.
+    pub without_person: usize,
     /// Kept records that meet every `[[impossible]]` condition of the schema, in its order.
     pub impossible: Vec<usize>,
     /// The counts per attribute of the schema.
@@ -75,6 +79,7 @@ pub fn check(mut table: OpenTable, schema: &Schema, rule: OutOfDomain) -> Result
         outside: 0,
         clamped: 0,
         other: 0,
+        missing: 0,
     };
     let attributes: Vec<_> = schema.attributes().iter().map(attribute).collect();
     let mut found = DataCheck {
@@ -82,6 +87,7 @@ pub fn check(mut table: OpenTable, schema: &Schema, rule: OutOfDomain) -> Result
         kept: 0,
         dropped: 0,
         over_limit: 0,
+        without_person: 0,
         impossible: vec![0; schema.impossible().len()],
         attributes,
         offences: Vec::new(),
@@ -107,15 +113,24 @@ pub fn check(mut table: OpenTable, schema: &Schema, rule: OutOfDomain) -> Result
             Err(error) => return Err(error.at_its_line(&origin)),
         };
         coder.code(&batch, &mut coded);
+        let missing: Vec<Vec<bool>> = (0..found.attributes.len())
+            .map(|position| tested(&batch, position, |value| coder.is_missing(position, value)))
+            .collect();
         let mut admitted = vec![true; batch.rows];
+        let mut has_person = vec![true; batch.rows];
         if let (Some(persons), Some(identifiers)) =
             (&mut persons, batch.columns.get(schema.attributes().len()))
         {
             let distinct = distinct.and_then(|position| coded.get(position));
             persons.admit_all(identifiers, distinct, &mut admitted);
+            has_person = tested(&batch, schema.attributes().len(), Persons::is_identifier);
         }
         for (row, is_admitted) in admitted.into_iter().enumerate() {
             found.records += 1;
+            if !has_person[row] {
+                found.without_person += 1;
+                continue;
+            }
             if !is_admitted {
                 found.over_limit += 1;
                 continue;
@@ -123,6 +138,7 @@ pub fn check(mut table: OpenTable, schema: &Schema, rule: OutOfDomain) -> Result
             let mut is_inside = true;
             for (position, coded) in coded.iter().enumerate() {
                 let check = &mut found.attributes[position];
+                check.missing += usize::from(missing[position][row]);
                 match coded.outcomes[row] {
                     Outcome::Cell => continue,
                     Outcome::Clamped => check.clamped += 1,
@@ -153,6 +169,15 @@ pub fn check(mut table: OpenTable, schema: &Schema, rule: OutOfDomain) -> Result
             }
         }
     }
+}
+
+/// Returns a property of every value of a column.
+fn tested(batch: &Batch<'_>, column: usize, test: impl Fn(Value<'_>) -> bool) -> Vec<bool> {
+    let mut found = Vec::with_capacity(batch.rows);
+    if let Some(values) = batch.columns.get(column) {
+        values.for_each(|value: Value<'_>| found.push(test(value)));
+    }
+    found
 }
 
 #[cfg(test)]
@@ -199,6 +224,20 @@ mod tests {
         let found = check_of(text, OutOfDomain::Clamp, Some(PersonLimit::new("id", 2)));
         assert_eq!((found.records, found.kept, found.dropped, found.over_limit), (5, 3, 1, 1));
         assert_eq!(found.attributes[0].clamped, 1);
+    }
+
+    /// Missing values are counted wherever they are; a record without an identifier is not over the
+    /// limit.
+    #[test]
+    fn missing_values_and_identifiers_are_counted() {
+        let text = "id,age,job\np,,clerk\np,5,\n,5,clerk\nq,,\n\" \",,x\n";
+        let found = check_of(text, OutOfDomain::Drop, None);
+        let missing: Vec<_> = found.attributes.iter().map(|check| check.missing).collect();
+        assert_eq!((missing, found.without_person), (vec![3, 2], 0));
+        let found = check_of(text, OutOfDomain::Drop, Some(PersonLimit::new("id", 1)));
+        assert_eq!((found.records, found.without_person, found.over_limit), (5, 2, 1));
+        let missing: Vec<_> = found.attributes.iter().map(|check| check.missing).collect();
+        assert_eq!(missing, [2, 1]);
     }
 
     #[test]

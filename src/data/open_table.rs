@@ -76,8 +76,9 @@ impl OpenTable {
                 "a column for every attribute of the schema, each once; of a CSV file, a first \
                  line in UTF-8 that names them, separated by commas",
                 wrong.join(" and ") + among,
-                "add a header line, export the file as CSV with commas, or rename columns or \
-                 attributes; the header is public, so this check costs nothing",
+                "add a header line, export the file as CSV with commas (not semicolons or tabs) and \
+                 decimal points, or rename columns or attributes; the header is public, so this \
+                 check costs nothing",
             ));
         }
         let columns: Vec<usize> = found.into_iter().flatten().collect();

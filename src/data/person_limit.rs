@@ -88,6 +88,16 @@ impl Persons {
         }
     }
 
+    /// Returns whether a value identifies a person.
+    pub(super) fn is_identifier(value: Value<'_>) -> bool {
+        match value {
+            Value::Text(text) => !text.trim().is_empty(),
+            Value::Bytes(bytes) => !bytes.trim_ascii().is_empty(),
+            Value::Number(number) => number.is_integer(),
+            value => matches!(value, Value::Integer(_)),
+        }
+    }
+
     fn admit_key(&mut self, key: &[u8], cell: Option<u32>) -> bool {
         if key.is_empty() {
             return false;
@@ -138,6 +148,7 @@ mod tests {
             Value::Bytes(b"\xff"),
             Value::Bytes(b"\xfe"),
         ] {
+            assert!(Persons::is_identifier(identifier), "{identifier}");
             assert!(persons.admit(identifier, None), "{identifier}");
             assert!(!persons.admit(identifier, None), "{identifier}");
         }
@@ -158,6 +169,7 @@ mod tests {
             Value::Time(0),
             Value::Other,
         ] {
+            assert!(!Persons::is_identifier(identifier), "{identifier}");
             assert!(!persons.admit(identifier, None), "{identifier}");
         }
     }

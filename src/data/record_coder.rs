@@ -80,6 +80,11 @@ impl<'a> RecordCoder<'a> {
         }
     }
 
+    /// Returns whether a value of an attribute is missing.
+    pub(super) fn is_missing(&self, position: usize, value: Value<'_>) -> bool {
+        self.attributes[position].0.code(value) == Coded::Missing
+    }
+
     /// Describes the valid values of an attribute.
     pub(super) fn allowed(&self, position: usize) -> String {
         self.attributes[position].0.allowed()

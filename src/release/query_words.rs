@@ -233,13 +233,7 @@ mod tests {
         );
         assert_eq!(
             words(0, Family::IDENTITY),
-            [
-                "age below 0",
-                "age from 0 to 9",
-                "age from 10 to 20",
-                "age above 20",
-                "age = unknown"
-            ]
+            ["age below 0", "age from 0 to 9", "age from 10 to 20", "age from 21", "age = unknown"]
         );
         assert_eq!(
             words(1, Family::RANGE)[4..],

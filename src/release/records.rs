@@ -6,6 +6,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
+use crate::counted::counted;
 use crate::data::Records;
 use crate::error::{Error, Result};
 use crate::estimation::graphical_model::check_attributes;
@@ -142,10 +143,10 @@ impl SyntheticRecords {
             text(" "),
             code("records.csv"),
             text(format!(
-                " has {} records{} that follow the published estimates of all pairs of attributes. \
+                " has {}{} that follow the published estimates of all pairs of attributes. \
                  They were computed from the published estimates with the public seed {} of \
                  ChaCha20 and describe no person. ",
-                self.count,
+                counted(self.count, ["record", "records"]),
                 if self.is_limited { ", the maximum that was asked for," } else { "" },
                 self.seed
             )),
@@ -159,14 +160,13 @@ impl SyntheticRecords {
                     None => String::new(),
                 };
                 format!(
-                    "The absolute errors of the cells of a marginal, counted in these {} records, \
-                     add up to at most {} records{per_record}, on average over the {} marginals of \
+                    "The absolute errors of the cells of a marginal, counted in these \
+                     records, add up to at most {} records{per_record}, on average over the {} of \
                      the workload (each at 95 %), and to at most {} records for all marginals \
                      together (95 %). These are the bounds of the published marginals plus the \
                      exact distances to them, on average {} records.",
-                    self.count,
                     at_most(errors.bounds.mean_error_bound_95, 6),
-                    errors.marginals,
+                    counted(errors.marginals, ["marginal", "marginals"]),
                     at_most(errors.bounds.largest_error_bound_95_of_all, 6),
                     at_most(errors.mean_distance, 6),
                 )

@@ -45,7 +45,8 @@ impl Budget {
                 "privacy budget",
                 "one of rho, epsilon with delta, mu and privacy-cost",
                 found,
-                "write e.g. --epsilon 1 --delta 1e-9",
+                "write e.g. --epsilon 1 --delta 1e-9, with delta far below 1 divided by the number \
+                 of people",
             ))
         };
         if self.epsilon.is_some() != self.delta.is_some() {

@@ -134,7 +134,8 @@ fn print_files(out: &mut dyn Write, report: &AnswerReport) -> std::io::Result<()
     let AnswerReport { queries, groups, .. } = report;
     writeln!(
         out,
-        "queries  {queries} in {groups} groups, from existing measurements; no privacy cost"
+        "queries  {}, from existing measurements; no privacy cost",
+        output::queries_in(queries, *groups)
     )?;
     report.written.iter().try_for_each(|file| writeln!(out, "written  {file}"))
 }

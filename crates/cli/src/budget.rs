@@ -27,7 +27,6 @@ pub(super) struct BudgetArguments {
     #[arg(
         long,
         allow_negative_numbers = true,
-        requires = "delta",
         conflicts_with_all = ["rho", "mu"]
     )]
     epsilon: Option<f64>,
@@ -35,7 +34,6 @@ pub(super) struct BudgetArguments {
     #[arg(
         long,
         allow_negative_numbers = true,
-        requires = "epsilon",
         conflicts_with_all = ["privacy_cost", "rho", "mu"]
     )]
     delta: Option<f64>,

@@ -9,6 +9,7 @@ use super::bounds::{at_least, at_least_decimals, at_most, at_most_decimals};
 use super::output;
 use super::solve::kind_of_error;
 use matmech::Error;
+use matmech::counted::counted;
 use matmech::strategy::{
     Objective, Optimal, OptimalOptions, Participation, Problem, read_kronecker,
 };
@@ -94,13 +95,18 @@ fn print(
 ) -> std::io::Result<()> {
     writeln!(
         out,
-        "workload     {} ({} cells, {} queries)",
-        report.workload, report.cells, report.queries
+        "workload     {} ({}, {})",
+        report.workload,
+        counted(report.cells, ["cell", "cells"]),
+        counted(report.queries, output::QUERIES)
     )?;
     writeln!(
         out,
-        "strategy     {} ({} queries, rank {}, condition {:.1e})",
-        report.strategy, report.strategy_queries, report.rank, report.condition
+        "strategy     {} ({}, rank {}, condition {:.1e})",
+        report.strategy,
+        counted(report.strategy_queries, output::QUERIES),
+        report.rank,
+        report.condition
     )?;
     if !problem.is_default() {
         let (objective, participation) = (&report.objective, &report.participation);

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::output;
 use crate::record_rule::private_rule;
-use matmech::data::{DataCheck, OutOfDomain, PersonLimit};
+use matmech::data::{AttributeCheck, DataCheck, OutOfDomain, PersonLimit};
 use matmech::schema::Schema;
 use matmech_app::check_data::{CheckReport, check_data};
 use matmech_app::data::Data;
@@ -55,8 +55,16 @@ impl CheckDataCommand {
 }
 
 fn print(out: &mut dyn Write, report: &CheckReport) -> std::io::Result<()> {
-    let DataCheck { records, kept, dropped, over_limit, impossible, attributes, offences } =
-        &report.check;
+    let DataCheck {
+        records,
+        kept,
+        dropped,
+        over_limit,
+        without_person,
+        impossible,
+        attributes,
+        offences,
+    } = &report.check;
     writeln!(
         out,
         "NOT PRIVATE   exact counts and quoted values; only for people who may see the data"
@@ -64,27 +72,33 @@ fn print(out: &mut dyn Write, report: &CheckReport) -> std::io::Result<()> {
     writeln!(
         out,
         "records       {records} read, {kept} kept, {dropped} outside the schema, \
-         {over_limit} over the limit per person or without one"
+         {over_limit} over the limit per person, {without_person} without a person"
     )?;
     for (k, count) in impossible.iter().enumerate().filter(|(_, count)| **count > 0) {
         let number = k + 1;
         writeln!(out, "impossible    {count} kept records meet [[impossible]] condition {number}")?;
     }
-    writeln!(out, "{:>10}  {:>10}  {:>10}  attribute", "outside", "clamped", "other")?;
+    writeln!(
+        out,
+        "{:>10}  {:>10}  {:>10}  {:>10}  attribute",
+        "missing", "outside", "clamped", "other"
+    )?;
     for counts in attributes {
-        let [outside, clamped, other] = [counts.outside, counts.clamped, counts.other];
-        writeln!(out, "{outside:>10}  {clamped:>10}  {other:>10}  {}", counts.attribute)?;
+        let AttributeCheck { attribute, outside, clamped, other, missing } = counts;
+        writeln!(out, "{missing:>10}  {outside:>10}  {clamped:>10}  {other:>10}  {attribute}")?;
     }
+    // The valid values of an attribute are said once.
+    let mut said: Vec<&Option<String>> = Vec::new();
     for offence in offences {
+        let line = offence.line.unwrap_or_default();
         let attribute = offence.attribute.as_ref().map(|name| format!(", attribute `{name}`"));
-        writeln!(
-            out,
-            "line {}{}: expected {}, found {}",
-            offence.line.unwrap_or_default(),
-            attribute.unwrap_or_default(),
-            offence.expected,
-            offence.found
-        )?;
+        let at = format!("line {line}{}", attribute.unwrap_or_default());
+        if said.contains(&&offence.attribute) {
+            writeln!(out, "{at}: found {}", offence.found)?;
+        } else {
+            said.push(&offence.attribute);
+            writeln!(out, "{at}: expected {}, found {}", offence.expected, offence.found)?;
+        }
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use super::budget::BudgetArguments;
 use super::output;
 use super::release::{DistinctArgument, UnitArguments, WaitingArguments};
+use matmech::counted::counted;
 use matmech::release::{Ledger, Persons, shortest};
 use matmech_app::ledger::LedgerReport;
 
@@ -80,9 +81,8 @@ impl LedgerCommand {
             writeln!(out, "total     rho {total}")?;
             writeln!(
                 out,
-                "spent     rho {spent} in {} reservations: \
-                 together epsilon {epsilon} at delta {delta}",
-                report.reservations
+                "spent     rho {spent} in {}: together epsilon {epsilon} at delta {delta}",
+                counted(report.reservations, ["reservation", "reservations"])
             )?;
             if report.spent_new_delta > 0.0 {
                 let delta = shortest(report.spent_new_delta);
@@ -96,6 +96,7 @@ impl LedgerCommand {
             }
             match report.unsettled {
                 0 => Ok(()),
+                1 => writeln!(out, "unsettled 1 interrupted run; its reservation counts as spent"),
                 runs => {
                     writeln!(
                         out,

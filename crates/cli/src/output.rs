@@ -1,9 +1,12 @@
 //! Printing of reports.
 
+use std::fmt::Display;
 use std::io::Write;
 
 use anyhow::Context;
 use serde::Serialize;
+
+use matmech::counted::counted;
 
 /// Groups listed in a text report; `--json` lists all.
 const GROUPS_SHOWN: usize = 20;
@@ -19,9 +22,18 @@ pub(super) fn print_groups(
         writeln!(out, "{rmse:>14.6}  {queries:>14}  {description}")?;
     }
     if hidden > 0 {
-        writeln!(out, "… and {hidden} more groups; --json lists all")?;
+        let groups = counted(hidden, ["more group", "more groups"]);
+        writeln!(out, "… and {groups}; --json lists all")?;
     }
     Ok(())
+}
+
+/// The noun of queries.
+pub(super) const QUERIES: [&str; 2] = ["query", "queries"];
+
+/// Returns the number of queries, and that of their groups in words.
+pub(super) fn queries_in(queries: impl Display, groups: usize) -> String {
+    format!("{queries} in {}", counted(groups, ["group", "groups"]))
 }
 
 /// Prints a report to standard output, as one JSON object or as text by `print`. A closed pipe is

@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::bounds::{at_least, at_most};
 use super::output;
+use matmech::counted::counted;
 use matmech::strategy::{self, Objective, Problem, Request, Strategy};
 use matmech::workload::Workload;
 use matmech_app::solve::{SensitivityReport, SolveReport, Solved, solve};
@@ -109,8 +110,10 @@ fn save(prefix: &Path, strategy: &Strategy) -> anyhow::Result<()> {
 fn print(out: &mut dyn Write, report: &SolveReport, problem: &Problem<'_>) -> std::io::Result<()> {
     writeln!(
         out,
-        "workload     {} ({} cells, {} queries)",
-        report.workload, report.cells, report.queries
+        "workload     {} ({}, {})",
+        report.workload,
+        counted(report.cells, ["cell", "cells"]),
+        counted(report.queries, output::QUERIES)
     )?;
     writeln!(out, "strategy     {}", report.strategy)?;
     if !problem.is_default() {

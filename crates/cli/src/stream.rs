@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::bounds::{at_least, at_most_decimals};
 use super::output;
+use matmech::counted::counted;
 use matmech::matrix_file;
 use matmech::strategy::stream::{Form, StreamOptions};
 use matmech::strategy::{Objective, Participation, Problem};
@@ -99,16 +100,21 @@ pub(super) fn validity(participation: &str) -> &'static str {
 fn print(out: &mut dyn Write, report: &StreamReport) -> std::io::Result<()> {
     writeln!(
         out,
-        "workload     {} ({} steps, {} queries)",
-        report.workload, report.steps, report.queries
+        "workload     {} ({}, {})",
+        report.workload,
+        counted(report.steps, ["step", "steps"]),
+        counted(report.queries, output::QUERIES)
     )?;
     let (objective, participation) = (&report.objective, &report.participation);
     writeln!(out, "objective    {objective}, participation {participation}")?;
     writeln!(out, "valid for    {}", validity(&report.participation))?;
     writeln!(
         out,
-        "noise        {}: {} buffers, {} normals per step ({} with those drawn again)",
-        report.form, report.buffers, report.normals_per_step, report.draws_per_step
+        "noise        {}: {}, {} per step ({} with those drawn again)",
+        report.form,
+        counted(report.buffers, ["buffer", "buffers"]),
+        counted(report.normals_per_step, ["normal", "normals"]),
+        report.draws_per_step
     )?;
     writeln!(out, "sensitivity  {:.10e}   {}", report.sensitivity, report.sensitivity_kind)?;
     writeln!(out, "mean error   {:.10e}   squared, at unit privacy cost", report.mean_error)?;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::counted::counted;
 use crate::privacy::PrivacyError;
 use matmech_linalg as linalg;
 
@@ -301,7 +302,10 @@ impl Error {
             csv::ErrorKind::UnequalLengths { expected_len, len, .. } => Self::not_csv(
                 path,
                 place,
-                format!("{len} values where the line before has {expected_len}"),
+                format!(
+                    "{} where the line before has {expected_len}",
+                    counted(len, ["value", "values"])
+                ),
                 remedy,
             ),
             other => Self::not_csv(path, place, format!("{other:?}"), remedy),

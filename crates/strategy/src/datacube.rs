@@ -24,6 +24,7 @@ use ndarray::Array2;
 
 use super::symmetry::error_trace;
 use super::{QuerySource, Selection, Strategy, StrategyFactor, StrategySelector};
+use crate::counted::counted;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::workload::{Gram, GramFactor, MarginalGram, projected};
@@ -46,7 +47,10 @@ impl StrategySelector for DataCube {
             return Err(Error::bad_input(
                 "strategy `datacube`",
                 "a workload over marginals",
-                format!("one over all {} attributes jointly", gram.shape().len()),
+                format!(
+                    "one over {} jointly",
+                    counted(gram.shape().len(), ["attribute", "attributes"])
+                ),
                 "give it as e.g. identity-marginals(ways=2):8x8x8, or use `eigen-design`",
             ));
         };

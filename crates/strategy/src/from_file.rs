@@ -5,8 +5,12 @@ use std::path::Path;
 use ndarray::Array2;
 
 use super::{Selection, Strategy, StrategyFactor, StrategySelector, evaluated};
+use crate::counted::counted;
 use crate::error::{Error, Result};
 use crate::workload::{Gram, check_dense_size, format_shape};
+
+/// The noun of columns in messages.
+const COLUMNS: [&str; 2] = ["column", "columns"];
 
 /// The strategy with queries from a `.npy` or `.csv` file, one per row: `matrix:FILE.npy`.
 #[derive(Debug, Clone)]
@@ -58,9 +62,17 @@ pub fn kronecker_of(matrices: Vec<(String, Array2<f64>)>, shape: &[usize]) -> Re
                 format!("strategy `{file}`"),
                 match attributes {
                     [] => format!("at most one file per attribute of {}", format_shape(shape)),
-                    _ => format!("{cells} columns, one per cell of {}", format_shape(attributes)),
+                    _ => format!(
+                        "{}, one per cell of {}",
+                        counted(cells, COLUMNS),
+                        format_shape(attributes)
+                    ),
                 },
-                format!("a matrix of {} rows and {} columns", queries.nrows(), queries.ncols()),
+                format!(
+                    "a matrix of {} and {}",
+                    counted(queries.nrows(), ["row", "rows"]),
+                    counted(queries.ncols(), COLUMNS)
+                ),
                 remedy(count, queries.nrows() == cells),
             ));
         }
@@ -118,8 +130,8 @@ impl StrategySelector for FromFile {
         if self.queries.ncols() != gram.cells() {
             return Err(Error::bad_input(
                 format!("strategy `{}`", self.name),
-                format!("{} columns, one per cell of the workload", gram.cells()),
-                format!("{} columns", self.queries.ncols()),
+                format!("{}, one per cell of the workload", counted(gram.cells(), COLUMNS)),
+                counted(self.queries.ncols(), COLUMNS),
                 "write a matrix over the workload's cells, in row-major order",
             ));
         }

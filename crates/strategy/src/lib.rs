@@ -45,7 +45,9 @@ mod workload_itself;
 
 #[cfg(test)]
 use matmech_core::schema;
-use matmech_core::{call, domain, error, matrix_file, named_file, progress, residual, workload};
+use matmech_core::{
+    call, counted, domain, error, matrix_file, named_file, progress, residual, workload,
+};
 use matmech_privacy as privacy;
 
 pub use crate::call::Call;

@@ -4,6 +4,7 @@ use super::grid::{self, EqualBins};
 use super::literal;
 use super::profile::{Kind, Profile};
 use crate::data::table::{ColumnHeader, TypedTable};
+use crate::decimal::Decimal;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::schema::ColumnType;
@@ -14,6 +15,9 @@ const MAX_NUMBERS: usize = 12;
 /// The width of the range over that of the middle 96 % of the numbers, above which bins have unequal
 /// widths.
 const HEAVY_TAIL: f64 = 10.0;
+
+/// Fewest edges of unequal bins; with fewer the bins between the tails have equal widths.
+const MIN_EDGES: usize = 4;
 
 /// Labels of the cells of missing and of other values; the first that is no value of the column is
 /// chosen.
@@ -50,6 +54,7 @@ pub fn draft_schema(mut table: Box<dyn TypedTable>, max_values: usize) -> Result
             None => columns.push(index),
         }
     }
+    check_separator(&headers, &origin)?;
     let mut profiles: Vec<Profile> = columns.iter().map(|_| Profile::new(max_values)).collect();
     while let Some(batch) =
         table.next_batch(&columns).map_err(|error| error.at_its_line(&origin))?
@@ -71,6 +76,22 @@ pub fn draft_schema(mut table: Box<dyn TypedTable>, max_values: usize) -> Result
         ));
     }
     Ok(sections.to_toml(&origin))
+}
+
+/// Refuses a table whose only column has a name with separators of other formats.
+fn check_separator(headers: &[ColumnHeader], origin: &str) -> Result<()> {
+    let [ColumnHeader { name: Some(name), .. }] = headers else { return Ok(()) };
+    let separators = [(';', "semicolons"), ('\t', "tabs"), ('|', "vertical bars")];
+    let Some((_, separator)) = separators.into_iter().find(|(c, _)| name.contains(*c)) else {
+        return Ok(());
+    };
+    Err(Error::bad_input(
+        format!("{origin}, header"),
+        "names of columns that are separated by commas",
+        format!("one name with {separator}: {}", literal::text(name)),
+        "export the file as CSV with commas as separators and points in decimal numbers, such as \
+         1.5",
+    ))
 }
 
 /// Returns why a column cannot be an attribute, whatever its values.
@@ -152,6 +173,9 @@ fn in_words(profile: &Profile) -> String {
     }
     let share = |count: usize| 100.0 * count as f64 / profile.records.max(1) as f64;
     words += &format!(", {:.1} % missing or empty", share(profile.missing));
+    if profile.kind == Some(Kind::Text) && 2 * profile.decimal_commas > profile.counted() {
+        words += "; numbers with decimal commas are texts: export them with points, such as 1.5";
+    }
     if profile.without_cell > 0 {
         words += &format!(", {:.1} % that no schema can list", share(profile.without_cell));
     }
@@ -179,12 +203,24 @@ fn number_keys(profile: &Profile) -> Option<String> {
     let is_heavy = high.minus(low).to_f64() > HEAVY_TAIL * middle;
     // A long tail is one cell.
     let (below, above) = (first - low.to_f64() > middle, high.to_f64() - last > middle);
-    let mut edges = grid::edges(&bins, &quantiles, is_integer);
+    // Without the long tails, whose grid is too coarse for the other end.
+    let end = |is_open: bool, quantile: f64, end: &Decimal| match is_open {
+        true => Decimal::shortest(quantile),
+        false => Some(end.clone()),
+    };
+    let ends = end(below, *first, low).zip(end(above, *last, high));
+    let inner = ends.and_then(|(low, high)| grid::equal_bins(&low, &high, is_integer));
+    let inner = inner.unwrap_or_else(|| bins.clone());
+    let mut edges = grid::edges(&inner, &quantiles, is_integer);
     if above {
         edges.pop();
     }
     if below && !edges.is_empty() {
         edges.remove(0);
+    }
+    // Quantiles that are close to each other have few edges on the grid.
+    if edges.len() < MIN_EDGES {
+        edges = inner.edges();
     }
     if !is_heavy || edges.len() < 2 {
         return Some(format!("{kind}{rounding}{equal}"));

@@ -42,6 +42,14 @@ pub(super) fn equal_bins(low: &Decimal, high: &Decimal, is_integer: bool) -> Opt
     })
 }
 
+impl EqualBins {
+    /// Returns all edges.
+    pub(super) fn edges(&self) -> Vec<Decimal> {
+        let edge = |bin| times(&self.step, bin).map(|distance| self.low.plus(&distance));
+        (0..=self.count).filter_map(edge).collect()
+    }
+}
+
 /// Returns an integer times a number with few digits.
 fn times(number: &Decimal, factor: i128) -> Option<Decimal> {
     let (digits, decimals) = number.scaled();

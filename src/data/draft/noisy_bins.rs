@@ -141,9 +141,13 @@ pub fn attribute_with_edges(column: &str, edges: &[Decimal], is_integer: bool) -
     let edges: Option<Vec<String>> = edges.iter().map(literal::number).collect();
     let name = literal::text(column);
     let edges = edges?.join(", ");
-    let kind = if is_integer { "integer" } else { "numeric" };
+    // The type of a column of texts is not public.
+    let kind = match is_integer {
+        true => "kind = \"integer\"",
+        false => "kind = \"numeric\"    # \"integer\" if all numbers are integers",
+    };
     Some(format!(
-        "[[attribute]]\nname = {name}\nkind = \"{kind}\"\nedges = [{edges}]\n\
+        "[[attribute]]\nname = {name}\n{kind}\nedges = [{edges}]\n\
          below = true\nabove = true\nmissing = \"unknown\"\nother = \"other\"\n"
     ))
 }
@@ -213,6 +217,8 @@ mod tests {
         let found: Vec<String> = edges.iter().map(ToString::to_string).collect();
         assert_eq!(found, ["0", "40", "60", "80", "128"]);
         let text = attribute_with_edges("a", &edges, false).unwrap();
+        // Synthetic records have midpoints of numeric bins, such as 0.5, and integers of integer ones.
+        assert!(text.contains("# \"integer\" if all numbers are integers\n"), "{text}");
         let schema = Schema::from_toml(&text, "S.toml").unwrap();
         OutOfDomain::Other.check(&schema).unwrap();
         assert_eq!(schema.sizes(), [8]);

@@ -47,6 +47,8 @@ pub(super) struct Profile {
     pub(super) missing: usize,
     /// Values that no schema can have: infinite numbers, bytes that are not UTF-8, other types.
     pub(super) without_cell: usize,
+    /// Texts that are numbers with a decimal comma.
+    pub(super) decimal_commas: usize,
     pub(super) kind: Option<Kind>,
     distinct: HashSet<Key, FxBuildHasher>,
     hashes: FxHashSet<u64>,
@@ -66,6 +68,7 @@ impl Profile {
             records: 0,
             missing: 0,
             without_cell: 0,
+            decimal_commas: 0,
             kind: None,
             distinct: HashSet::default(),
             hashes: FxHashSet::default(),
@@ -92,6 +95,7 @@ impl Profile {
             Value::Text(text) => match text.trim() {
                 "" => return self.missing += 1,
                 text => {
+                    self.decimal_commas += usize::from(has_decimal_comma(text));
                     let (kind, number) = denoted(text);
                     Some((kind, Key::Text(text.to_owned()), number))
                 }
@@ -152,6 +156,11 @@ impl Profile {
         (self.hashes.len(), self.hashes.len() >= MAX_COUNTED)
     }
 
+    /// Returns the number of values.
+    pub(super) fn counted(&self) -> usize {
+        self.records - self.missing - self.without_cell
+    }
+
     pub(super) fn is_numeric(&self) -> bool {
         matches!(self.kind, Some(Kind::Integer | Kind::Number))
     }
@@ -206,6 +215,17 @@ impl Profile {
             .copied()
             .collect()
     }
+}
+
+/// Returns whether a text is a number with a decimal comma, such as `1,5` or `1.234,50`.
+fn has_decimal_comma(text: &str) -> bool {
+    let Some((whole, fraction)) = text.rsplit_once(',') else { return false };
+    let whole = whole.strip_prefix('-').unwrap_or(whole);
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let mut groups = whole.split('.');
+    is_digits(fraction)
+        && groups.next().is_some_and(is_digits)
+        && groups.all(|group| group.len() == 3 && is_digits(group))
 }
 
 /// Returns what a text denotes.

@@ -127,12 +127,41 @@ fn the_draft_says_what_it_is_made_from() {
         "values = [\"baker\", \"unknown\"]\nmissing = \"missing\"\nother = \"other\"\n",
         "# text, 2 distinct, 33.0 % missing or empty\n",
         "for --person.\n# \"id\": text, 200 distinct",
-        "edges = [0, 1000, 2000]\nabove = true\n",
+        "edges = [1000, 1050, 1100, 1150, 1200, 1250, 1300, 1350, 1400, 1450, 1500, 1550, 1600, ",
+        "\nabove = true\n",
         "# Top-coding: 96 % of the numbers are from ",
         "# \"empty\": no values, 0 distinct, 100.0 % missing or empty; no value can have a cell\n",
     ] {
         assert!(draft.contains(part), "{part}\n{draft}");
     }
+    // A long tail does not move the other end, which is not far from the middle.
+    let mut text = "income\n".to_owned();
+    for k in 0..400 {
+        text += &format!("{}\n", if k == 7 { 40_717_640 } else { 97 * (k / 2) - 5_000 });
+    }
+    let draft = draft_schema(csv(&text), 100).unwrap();
+    assert!(draft.contains("edges = [-5000, ") && draft.contains("above = true"), "{draft}");
+    codes_itself(&|| csv(&text));
     let refused = draft_schema(csv("id\n"), 100).unwrap_err().to_string();
     assert!(refused.contains("X.csv") && refused.contains("remedy"), "{refused}");
+}
+
+/// Files of spreadsheets in other languages: semicolons and tabs are refused, decimal commas named.
+#[test]
+fn other_separators_are_refused_and_decimal_commas_are_named() {
+    for (text, separator) in [
+        ("age;income\n35;1000,50\n36;2000,75\n", "semicolons"),
+        ("age\tincome\n35\t1000\n", "tabs"),
+        ("age|income\n", "vertical bars"),
+    ] {
+        let refused = draft_schema(csv(text), 100).unwrap_err().to_string();
+        let expected = format!("one name with {separator}");
+        assert!(refused.contains(&expected) && refused.contains("with commas"), "{refused}");
+    }
+    let quoted = "x,name\n\"1,5\",a\n\"-1.234,50\",\"b, c\"\n\"7\",\"1,2,3\"\n";
+    let draft = draft_schema(csv(quoted), 100).unwrap();
+    assert_eq!(draft.matches("decimal commas").count(), 1, "{draft}");
+    assert!(
+        draft.contains("# text, 3 distinct, 0.0 % missing or empty; numbers with decimal commas")
+    );
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use arrow_array::Array;
 
 use super::arrow_values::{self, EachValue};
+use crate::counted::counted;
 use crate::decimal::Decimal;
 use crate::error::{Error, Place};
 use crate::schema::{ColumnType, Value};
@@ -265,7 +266,8 @@ impl Fault {
             }
             Fault::LongHeader => ("a header of at most 1 MiB", "no end of the line"),
             Fault::FieldCount { expected, found } => {
-                return (format!("{expected} values, as in the header"), format!("{found} values"));
+                let values = |count| counted(count, ["value", "values"]);
+                return (format!("{}, as in the header", values(expected)), values(found));
             }
         };
         (expected.into(), found.into())

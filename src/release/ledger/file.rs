@@ -60,6 +60,15 @@ impl When {
 pub(super) fn create(path: &Path, text: &str) -> Result<()> {
     let remedy = "give the path of a file that does not exist yet, in a folder that can be written";
     let failed = |action, e| Error::io(path, action, e, remedy);
+    if path.exists() {
+        return Err(Error::bad_input(
+            format!("ledger {}", path.display()),
+            "the name of a new file",
+            "a file that exists",
+            "use that ledger if it is for the same people (`matmech ledger show FILE`), or give \
+             another name; a ledger is never written over",
+        ));
+    }
     let mut file = OpenOptions::new()
         .write(true)
         .create_new(true)

@@ -182,13 +182,14 @@ impl Sections for StagedSections {
                         " bounds the absolute error of the answer, in the unit of the answer. It \
                          is computed from the smallest and the largest weight of the query and two \
                          bounds for its marginal: on the sum of the absolute errors of all cells, \
-                         and on the error of their total. A count has half of both together. The \
-                         bounds of a marginal hold with a probability of at least 95 %: for the \
-                         discrete noise itself, after rounding. The mean of these sums over the {} \
-                         of the workload is at most {} records{per_record} (each at \
-                         95 %). All marginals together have sums of at most {} records at 95 %.",
-                        counted(certificate.marginals, ["marginal", "marginals"]),
+                         and on the error of their total. For a count it is half of the sum of both. \
+                         The bounds of a marginal hold with a probability of at least 95 %: for the \
+                         discrete noise itself, after rounding. The absolute errors of the cells of \
+                         a marginal add up to at most {} records{per_record}, on average over the \
+                         {} of the workload (each at 95 %), and to at most {} records for all \
+                         marginals together (95 %).",
                         at_most(certificate.bounds.mean_error_bound_95, 6),
+                        counted(certificate.marginals, ["marginal", "marginals"]),
                         at_most(certificate.bounds.largest_error_bound_95_of_all, 6),
                     )),
                 ]);

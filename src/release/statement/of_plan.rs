@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::decimals::{at_most, in_digits, shortest};
 use super::measured_row::{COLUMNS, MeasuredRow};
 use super::release_statement::{ReleaseStatement, Sections, Terms};
+use crate::counted::counted;
 use crate::error::Result;
 use crate::planner::ObjectiveSummary;
 use crate::privacy::fine_noise;
@@ -160,12 +161,12 @@ impl Sections for PlanSections {
         [
             strong("Answers."),
             text(format!(
-                " {} queries, root mean square error {} (weighted). Estimates are unbiased and \
+                " {}, root mean square error {} (weighted). Estimates are unbiased and \
                  standard errors are exact. Intervals extend {} standard errors to each side \
                  for one query and {} for all queries together. Either kind misses with a \
                  probability of at most 5 %: a bound for the discrete noise itself, not for a \
                  normal distribution.",
-                self.queries,
+                counted(&self.queries, ["query", "queries"]),
                 in_digits(self.rmse),
                 at_most(self.intervals.single, 4),
                 at_most(self.intervals.simultaneous, 4)
@@ -175,7 +176,7 @@ impl Sections for PlanSections {
     }
 
     fn published_in_words(&self) -> String {
-        format!("estimated answers to {} queries", self.queries)
+        format!("estimated answers to {}", counted(&self.queries, ["query", "queries"]))
     }
 
     fn exactness_in_words(&self) -> Line {

@@ -5,6 +5,7 @@ use crate::budget::Budget;
 use crate::release::{DELTA, Files};
 use crate::steps::Steps;
 use matmech::Decimal;
+use matmech::counted::counted;
 use matmech::data::table::{ColumnHeader, FieldCounts, TypedTable};
 use matmech::data::{OpenTable, PersonLimit, noisy_bins, open_values};
 use matmech::error::{Error, Result};
@@ -90,7 +91,10 @@ impl PrivateDraft {
         let left = Ledger::open(ledger, self.waiting)?.left_with(self.new_delta)?;
         if left < self.rho.get() {
             return Err(Error::BudgetExhausted {
-                what: format!("draft of {} columns", schema.attributes().len()),
+                what: format!(
+                    "draft of {}",
+                    counted(schema.attributes().len(), ["column", "columns"])
+                ),
                 asked: self.rho.get(),
                 left,
                 total: left,
@@ -183,10 +187,10 @@ impl PrivateDraft {
     /// Returns the comment at the start of the schema.
     fn comment(&self, report: &PrivateDraftReport) -> String {
         let mut text = format!(
-            "# From noisy counts of the records: {} releases of rho {} in all. The folders next to\n\
-             # this file have their statements and measurements. No record is dropped: `missing` is\n\
-             # the cell of missing values, and `other` that of all values without another cell.\n",
-            report.releases,
+            "# From noisy counts of the records: {}, rho {} in all. The folders next to this file\n\
+             # have statements and measurements. No record is dropped: `missing` is the cell of\n\
+             # missing values, and `other` that of all values without another cell.\n",
+            counted(report.releases, ["release", "releases"]),
             shortest(report.rho)
         );
         if !self.columns.is_empty() {

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use crate::bounds::{at_least_decimals, at_most, at_most_decimals};
 use crate::output;
+use matmech::counted::counted;
 use matmech::release::{in_digits, shortest};
 use matmech_app::budget::Budget;
 use matmech_app::comparison::Comparison;
@@ -12,7 +13,8 @@ use matmech_app::plan::{GroupReport, PlanReport, SearchReport};
 
 pub(super) fn print(out: &mut dyn Write, report: &PlanReport) -> std::io::Result<()> {
     writeln!(out, "planner       {}", report.planner)?;
-    writeln!(out, "queries       {} in {} groups", report.queries, report.groups.len())?;
+    let queries = output::queries_in(report.queries, report.groups.len());
+    writeln!(out, "queries       {queries}")?;
     if let Some(found) = &report.found_budget {
         print_found(out, found)?;
     }
@@ -52,7 +54,9 @@ pub(super) fn print(out: &mut dyn Write, report: &PlanReport) -> std::io::Result
             search.status
         )?;
     }
-    writeln!(out, "measurements  {}, from {} distinct problems", report.residuals, report.solves)?;
+    writeln!(out, "measurements  {}, from {}", report.residuals, {
+        counted(report.solves, ["distinct problem", "distinct problems"])
+    })?;
     writeln!(out, "time          {:.3} s", report.seconds)?;
     if let Some(peak) = report.peak_mb {
         writeln!(out, "peak memory   {peak:.0} MB")?;

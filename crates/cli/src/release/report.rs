@@ -3,9 +3,14 @@
 use std::io::Write;
 
 use crate::output;
+use matmech::counted::counted;
 use matmech::data::ValuesOutside;
 use matmech::release::{Series, at_most, in_digits, shortest};
 use matmech_app::release::{Group, ReleaseReport, StagedForecast, StagedReport, UnbiasedReport};
+
+const INTEGERS: [&str; 2] = ["noisy integer", "noisy integers"];
+const QUESTIONS: [&str; 2] = ["question", "questions"];
+const BYTES: [&str; 2] = ["byte", "bytes"];
 
 pub(super) fn print(out: &mut dyn Write, report: &ReleaseReport) -> std::io::Result<()> {
     match report {
@@ -20,7 +25,8 @@ fn print_unbiased(out: &mut dyn Write, report: &UnbiasedReport) -> std::io::Resu
     let attained =
         if report.rho_is_exact_sum { "attained by some neighbours" } else { "an upper bound" };
     writeln!(out, "planner       {}", report.planner)?;
-    writeln!(out, "queries       {} in {} groups", report.queries, report.groups.len())?;
+    let queries = output::queries_in(&report.queries, report.groups.len());
+    writeln!(out, "queries       {queries}")?;
     writeln!(out, "privacy       epsilon {epsilon} at delta {delta}; rho {rho}")?;
     writeln!(out, "cost          rho {cost}, {attained}")?;
     writeln!(out, "protects      {}", report.unit)?;
@@ -31,8 +37,9 @@ fn print_unbiased(out: &mut dyn Write, report: &UnbiasedReport) -> std::io::Resu
     writeln!(out, "rounding      {excess:.1e} relative increase of the total variance")?;
     writeln!(
         out,
-        "measurements  {} subspaces, {} noisy integers",
-        report.measurements, report.noisy_integers
+        "measurements  {}, {}",
+        counted(report.measurements, ["subspace", "subspaces"]),
+        counted(report.noisy_integers, INTEGERS)
     )?;
     match &report.out {
         None => {
@@ -41,7 +48,8 @@ fn print_unbiased(out: &mut dyn Write, report: &UnbiasedReport) -> std::io::Resu
             writeln!(
                 out,
                 "expected      {expected_seconds:.1} s, {expected_mb:.0} MB and \
-                 {expected_bytes_per_record} bytes per record"
+                 {} per record",
+                counted(expected_bytes_per_record, BYTES)
             )?;
             print_outside(out, &report.values_outside)?;
             writeln!(out, "dry run       no data read, nothing spent or written")?;
@@ -65,19 +73,21 @@ fn print_series(out: &mut dyn Write, series: Option<&Series>) -> std::io::Result
 fn print_staged(out: &mut dyn Write, report: &StagedReport) -> std::io::Result<()> {
     let [epsilon, delta, rho] = [report.epsilon, report.delta, report.rho].map(shortest);
     writeln!(out, "mechanism     {}", report.mechanism)?;
-    writeln!(out, "queries       {} in {} groups", report.queries, report.groups)?;
+    writeln!(out, "queries       {}", output::queries_in(&report.queries, report.groups))?;
     writeln!(out, "privacy       epsilon {epsilon} at delta {delta}; rho {rho}, an upper bound")?;
     writeln!(out, "protects      {}", report.unit)?;
     print_series(out, report.series.as_ref())?;
     writeln!(
         out,
-        "first stage   {} questions, {} noisy integers",
-        report.first_questions, report.first_integers
+        "first stage   {}, {}",
+        counted(report.first_questions, QUESTIONS),
+        counted(report.first_integers, INTEGERS)
     )?;
-    let (max_questions, max_integers) = (report.max_questions, report.max_integers);
     writeln!(
         out,
-        "all stages    at most {max_questions} questions, {max_integers} noisy integers"
+        "all stages    at most {}, {}",
+        counted(report.max_questions, QUESTIONS),
+        counted(report.max_integers, INTEGERS)
     )?;
     let bound = match (report.mean_error_bound_95, report.mean_error_bound_95_per_record) {
         (Some(bound), Some(share)) => {
@@ -87,7 +97,8 @@ fn print_staged(out: &mut dyn Write, report: &StagedReport) -> std::io::Result<(
         (None, _) if report.out.is_some() => "no certificate of the error".to_owned(),
         (None, _) => "depends on the data".to_owned(),
     };
-    writeln!(out, "mean L1 error {bound}, of {} marginals (95 %)", report.marginals)?;
+    let marginals = counted(report.marginals, ["marginal", "marginals"]);
+    writeln!(out, "mean L1 error {bound}, of {marginals} (95 %)")?;
     if let Some(forecast) = &report.forecast {
         print_forecast(out, forecast)?;
     }
@@ -99,19 +110,20 @@ fn print_staged(out: &mut dyn Write, report: &StagedReport) -> std::io::Result<(
                 format!("mean L1 error at most {bound} records")
             },
         );
-        writeln!(out, "synthetic     {} records, {bound} (95 %)", synthetic.count())?;
+        let records = counted(synthetic.count(), ["record", "records"]);
+        writeln!(out, "synthetic     {records}, {bound} (95 %)")?;
     }
     writeln!(
         out,
-        "published     {} marginals with {} cells",
-        report.marginals, report.published_cells
+        "published     {marginals} with {}",
+        counted(report.published_cells, ["cell", "cells"])
     )?;
     if report.out.is_none() {
         let StagedReport { expected_mb, expected_bytes_per_record, .. } = report;
         writeln!(
             out,
-            "expected      at most {expected_mb:.0} MB and {expected_bytes_per_record} bytes per \
-             record"
+            "expected      at most {expected_mb:.0} MB and {} per record",
+            counted(expected_bytes_per_record, BYTES)
         )?;
         print_outside(out, &report.values_outside)?;
     }

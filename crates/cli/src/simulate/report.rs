@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use matmech::counted::counted;
 use matmech::workload::Family;
 use matmech_app::simulate::{RecordCounts, SimulateReport};
 
@@ -27,13 +28,15 @@ pub(super) fn print(out: &mut dyn Write, report: &SimulateReport) -> std::io::Re
         "mechanism     {}, trials: {}, seed {}",
         report.mechanism, report.trials, report.seed
     )?;
-    writeln!(out, "records       {kept} kept, {dropped} dropped; {clamped} values clamped")?;
+    let clamped = counted(clamped, ["value", "values"]);
+    writeln!(out, "records       {kept} kept, {dropped} dropped; {clamped} clamped")?;
     let (groups, answers) =
         match report.by_marginal.iter().all(|group| group.family == Family::IDENTITY.name()) {
-            true => ("marginals   ", "cells"),
-            false => ("query groups", "answers"),
+            true => ("marginals   ", ["cell", "cells"]),
+            false => ("query groups", ["answer", "answers"]),
         };
-    writeln!(out, "{groups}  {}, {} {answers} together", report.marginals, report.cells)?;
+    let together = counted(report.cells, answers);
+    writeln!(out, "{groups}  {}, {together} together", report.marginals)?;
     writeln!(out, "neighbours    {}", report.neighbours)?;
     writeln!(out, "budget        rho = {:.7e} (zCDP), spent {:.7e}", report.rho, report.spent)?;
     let sign = if report.nonnegative { "none is negative" } else { "some are negative" };
@@ -59,7 +62,7 @@ pub(super) fn print(out: &mut dyn Write, report: &SimulateReport) -> std::io::Re
     if let Some(peak) = report.peak_mb {
         writeln!(out, "peak memory   {peak:.0} MB")?;
     }
-    writeln!(out, "{:>14}  {:>10}  attributes", "L1", answers)?;
+    writeln!(out, "{:>14}  {:>10}  attributes", "L1", answers[1])?;
     for marginal in report.by_marginal.iter().take(MARGINALS_SHOWN) {
         let family = match marginal.family == Family::IDENTITY.name() {
             true => String::new(),

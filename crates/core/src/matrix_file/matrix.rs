@@ -6,6 +6,7 @@ use std::path::Path;
 use ndarray::{Array1, Array2};
 use ndarray_npy::{ReadNpyError, ReadNpyExt, WriteNpyError, WriteNpyExt};
 
+use crate::counted::counted;
 use crate::error::{Error, Place, Result};
 
 const REMEDY: &str = "give a .npy file with a two-dimensional float64 array, or a .csv file of \
@@ -51,9 +52,11 @@ pub fn npy_of_bytes(bytes: &[u8], path: &Path) -> Result<Array2<f64>> {
         ReadNpyError::WrongDescriptor(dtype) => {
             wrong_array(path, format!("an array of dtype {dtype}"), AS_FLOAT)
         }
-        ReadNpyError::WrongNdim(_, dimensions) => {
-            wrong_array(path, format!("an array with {dimensions} dimension(s)"), AS_MATRIX)
-        }
+        ReadNpyError::WrongNdim(_, dimensions) => wrong_array(
+            path,
+            format!("an array with {}", counted(dimensions, ["dimension", "dimensions"])),
+            AS_MATRIX,
+        ),
         ReadNpyError::MissingData => {
             wrong_array(path, "fewer numbers than its header announces", CUT_OFF)
         }

@@ -162,13 +162,14 @@ impl Bins {
         format!("from {} to {below}{}", self.edge_in_words(first), self.edge_in_words(last + 1))
     }
 
-    /// Returns the bins `first` to `last` in words, such as `from 20 to below 40`, `from 20 to 39`,
-    /// `below 0` or `above 100`.
+    /// Returns the bins `first` to `last` in words: `from 20 to below 40`, `below 0`, `above 100`;
+    /// of integers `from 20 to 39`, `from 101`.
     pub fn in_words(&self, first: usize, last: usize) -> String {
         let below = usize::from(self.below);
         let is_below = self.below && first == 0;
         let is_above = self.above && last + 1 == self.count();
         let start = || match (self.is_integer, first - below) {
+            (true, k) if k == self.count => (self.integers_between(k - 1).1 + 1u8).to_string(),
             (true, bin) => self.integers_between(bin).0.to_string(),
             (false, bin) => self.edge_in_words(bin),
         };
@@ -176,7 +177,9 @@ impl Bins {
             (true, true) => "is any number".to_owned(),
             (true, false) if last == below + self.count - 1 => format!("up to {}", self.high),
             (true, false) => format!("below {}", self.edge_in_words(last)),
-            (false, true) if first == below + self.count => format!("above {}", self.high),
+            (false, true) if first == below + self.count && !self.is_integer => {
+                format!("above {}", self.high)
+            }
             (false, true) => format!("from {}", start()),
             (false, false) if self.is_integer => {
                 let last = self.integers_between(last - below).1.to_string();
@@ -199,7 +202,7 @@ impl Bins {
         }
     }
 
-    /// Returns a short label of a bin: `[0, 10)`, `0 to 9`, `below 0` or `above 100`.
+    /// Returns a short label of a bin: `[0, 10)`, `0 to 9`, `below 0`, `above 100` or `from 101`.
     pub fn label(&self, index: usize) -> String {
         let Some(bin) = self.closed(index) else { return self.in_words(index, index) };
         if self.is_integer {

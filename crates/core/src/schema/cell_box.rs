@@ -81,7 +81,10 @@ pub(super) struct BoxEntry {
 
 /// The values of an attribute that meet a condition.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected a value, a list of values, or a range such as { from = 0, to = 9 }"
+)]
 enum ConditionEntry {
     One(ValueEntry),
     Several(Vec<ValueEntry>),

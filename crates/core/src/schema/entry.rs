@@ -124,7 +124,10 @@ pub(super) fn check_keys(entries: &[Spanned<AttributeEntry>], origin: Origin<'_>
 
 /// A value in a schema file.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected a text, a number, a boolean, a date, or a time without a time zone"
+)]
 pub(super) enum ValueEntry {
     Number(NumberEntry),
     Text(String),
@@ -134,7 +137,11 @@ pub(super) enum ValueEntry {
 
 /// A number in a schema file; a floating-point number stands for its shortest decimal.
 #[derive(Deserialize, Clone, Copy)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected a number without quotes; dates have no bins: list them as `values`, or \
+                 derive a column of years or months"
+)]
 pub(super) enum NumberEntry {
     Whole(i64),
     Real(f64),

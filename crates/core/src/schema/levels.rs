@@ -36,7 +36,7 @@ pub(super) struct LevelsEntry {
 
 /// The name of a node in a schema file.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected the name of a node: a text or an integer")]
 enum Label {
     Text(String),
     Number(i64),

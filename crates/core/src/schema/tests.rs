@@ -244,3 +244,23 @@ proptest! {
         }
     }
 }
+
+/// Values of a wrong type: the message says what is expected at which line, not how it is parsed.
+#[test]
+fn values_of_a_wrong_type_are_described() {
+    let dates = "dates have no bins: list them as `values`, or derive a column of years or months";
+    for (keys, part) in [
+        ("edges = [2020-01-01, 2021-01-01]", dates),
+        ("bins = { low = 2020-01-01, high = 9, count = 2 }", dates),
+        ("edges = [0, \"10\"]", "expected a number without quotes"),
+        ("values = [[1]]", "expected a text, a number, a boolean, a date"),
+        ("size = 2\nother = { a = 1 }", "expected a text, a number, a boolean, a date"),
+        ("size = 2\nlevels = { region = [1.5, 2] }", "expected the name of a node"),
+        ("size = 2\n[[impossible]]\nwhere = { a = { first = 1 } }", "{ from = 0, to = 9 }"),
+    ] {
+        let text = format!("[[attribute]]\nname = \"a\"\nkind = \"numeric\"\n{keys}\n");
+        let message = Schema::from_toml(&text, "S.toml").unwrap_err().to_string();
+        assert!(message.contains(part) && message.contains("S.toml, line "), "{keys}: {message}");
+        assert!(!message.contains("untagged"), "{keys}: {message}");
+    }
+}

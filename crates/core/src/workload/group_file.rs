@@ -24,9 +24,13 @@ use super::matrices::{Matrices, MatrixSource};
 use super::query::ResolvedQuery;
 use super::query_group::{GroupQueries, QueryGroup};
 use super::{Family, QueryCount};
+use crate::counted::counted;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::schema::{Schema, read_text};
+
+/// The noun of weights in messages.
+const WEIGHTS: [&str; 2] = ["weight", "weights"];
 
 /// The names of group families other than [`Family::ALL`].
 const OTHER_FAMILIES: [&str; 5] = ["nested", "level(NAME)", "random", "hybrid", "matrix"];
@@ -143,7 +147,7 @@ impl Entry {
             }
             (_, Some(weights)) if weights.len() != sets.len() => {
                 return refuse(
-                    &format!("{} weights, one per group", sets.len()),
+                    &format!("{}, one per group", counted(sets.len(), WEIGHTS)),
                     &weights.len().to_string(),
                     "list the weights by number of attributes, then lexicographically; or use one \
                      `weight` for all groups",
@@ -299,14 +303,18 @@ fn weighted(
         return Err(Error::bad_input(
             format!("{what}, key `query_weights`"),
             "a family of joint queries: affine, abs or random on pairs, or matrix",
-            format!("`{}` on {} attribute(s), a product", group.family(), group.attributes().len()),
+            format!(
+                "`{}` on {}, a product",
+                group.family(),
+                counted(group.attributes().len(), ["attribute", "attributes"])
+            ),
             "use family = \"matrix\", or one `weight` per group",
         ));
     };
     if group.count() != QueryCount::exact(query_weights.len() as u128) {
         return Err(Error::bad_input(
             format!("{what}, key `query_weights`"),
-            format!("{} weights, one per query of the group", group.count()),
+            format!("{}, one per query of the group", counted(group.count(), WEIGHTS)),
             query_weights.len().to_string(),
             "give one weight per query",
         ));

@@ -15,6 +15,7 @@ use rand_chacha::ChaCha20Rng;
 
 use super::{Family, RangeSample, Training, Workload, format_shape};
 use crate::call::Call;
+use crate::counted::counted;
 use crate::domain::Hierarchy;
 use crate::error::{Error, Result};
 use crate::named_file::resolved;
@@ -244,7 +245,7 @@ fn parse_matrix(text: &str, path: &str, call: &Call<'_>) -> Result<Workload> {
         return Err(refuse(
             text,
             format!("a matrix with {} columns", format_shape(&shape)),
-            format!("{} columns", rows.ncols()),
+            counted(rows.ncols(), ["column", "columns"]),
         ));
     }
     Workload::explicit(&shape, rows)

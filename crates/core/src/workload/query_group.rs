@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::joint::JointQueries;
 use super::{Family, Lanes, QueryCount, WeightRange, format_shape};
+use crate::counted::counted;
 use crate::domain::{Attribute, AttributeKind, AttributeSet, coordinates};
 use crate::error::{Error, Result};
 use crate::schema::Schema;
@@ -45,7 +46,7 @@ impl QueryGroup {
         if families.len() != attributes.len() {
             return Err(refuse(
                 &chosen,
-                format!("{} families, one per attribute", attributes.len()),
+                format!("{}, one per attribute", counted(attributes.len(), ["family", "families"])),
                 families.len().to_string(),
             ));
         }
@@ -65,7 +66,7 @@ impl QueryGroup {
                 return Err(refuse(
                     &chosen,
                     "a family with queries of weight 1".into(),
-                    format!("`{}` on {size} values", family.name()),
+                    format!("`{}` on {}", family.name(), counted(size, ["value", "values"])),
                 ));
             }
             if family.needs_order() {
@@ -110,7 +111,11 @@ impl QueryGroup {
             return Err(refuse(
                 &chosen,
                 format!("attributes without cells outside their order for `{family}`"),
-                format!("`{}` with {} such cells", attribute.name, attribute.extra),
+                format!(
+                    "`{}` with {}",
+                    attribute.name,
+                    counted(attribute.extra, ["such cell", "such cells"])
+                ),
             ));
         }
         Ok(QueryGroup { attributes, sizes, family, queries: GroupQueries::Joint(queries), weight })

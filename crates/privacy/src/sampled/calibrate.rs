@@ -33,7 +33,7 @@ pub fn smallest_sigma(
     let coarse = bisected(coarse, 1e-3, |sigma| Ok(curve(sigma, false)? <= delta))?;
     let fine = |sigma: f64| Ok(curve(sigma, true)? <= delta);
     let found = bracket(coarse.1, 1.002, fine)?.ok_or_else(none)?;
-    Ok(secant(found, delta, |sigma| curve(sigma, true))?)
+    secant(found, delta, |sigma| curve(sigma, true))
 }
 
 /// Returns σ below and above the threshold from which `is_enough` holds, by steps of a factor that

@@ -20,13 +20,13 @@ const SAMPLES: (f64, f64) = (2e5, 1e6);
 const FAILURE: (f64, f64) = (0.01, 1e-6);
 
 /// Samples for the search, as a share, first and last.
-const SHARES_OF_SEARCH: [f64; 2] = [0.02, 0.15];
+const SHARES_OF_SEARCH: [f64; 2] = [0.02, 0.06];
 
 /// Samples for the direction that removes a record, whose δ is mostly far smaller.
-const REMOVED_SAMPLES: usize = 100_000;
+const REMOVED_SAMPLES: usize = 50_000;
 
 /// Samples that choose the power of the tilt.
-const PILOT: usize = 4000;
+const PILOT: usize = 2000;
 
 /// Precision of ln δ in the search.
 const PRECISION: f64 = 1e-3;

@@ -145,6 +145,11 @@ impl NoiseStrategy {
                 let assessment = coefficients.assess(problem)?;
                 Ok(assessment.error / assessment.sensitivity.squared)
             }
+            Form::Selected { .. }
+                if matches!(problem.participation, Participation::Random { .. }) =>
+            {
+                error_of_matrix(&self.matrix(problem)?, problem)
+            }
             Form::Selected { selection, .. } => Ok(match problem.objective {
                 Objective::Mean => selection.error / queries,
                 Objective::Max | Objective::Balanced(_) => selection.error,
@@ -174,7 +179,11 @@ impl NoiseStrategy {
                         "use a workload over steps, e.g. prefix:64",
                     ));
                 };
-                let squared = problem.sensitivity(&selection.strategy)?.squared;
+                let squared = match problem.participation {
+                    // The accountant needs no scale.
+                    Participation::Random { .. } => selection.strategy.sensitivity_squared(),
+                    _ => problem.sensitivity(&selection.strategy)?.squared,
+                };
                 let gram = factor.gram()?.mapv(|x| x / squared);
                 linalg::lower_factor(gram.view()).map_err(|_| {
                     Error::bad_input(

@@ -68,22 +68,31 @@ fn files_that_a_release_names_are_stored_with_it() {
     }
 }
 
-/// A bound of a weighted query is in the unit of the answer.
+/// A bound of a weighted query is in the unit of the answer: half the range of its weights times the
+/// bound of all errors, and their middle times that of the total.
 #[test]
 fn bounds_of_weighted_queries_name_their_weight() {
     let folder = folder();
     let here = folder.path();
     std::fs::write(here.join("m.csv"), "10000,30000,50000,70000\n1,0,0,0\n").unwrap();
     let workload = "[[queries]]\nfamily = \"matrix\"\nfile = \"m.csv\"\nattributes = [\"age\"]\n\
-                    [[queries]]\nfamily = \"identity\"\nattributes = [\"age\"]\n";
+                    [[queries]]\nfamily = \"identity\"\nattributes = [\"age\"]\n\
+                    [[queries]]\nfamily = \"total\"\nattributes = [\"age\"]\n";
     std::fs::write(here.join("W.toml"), workload).unwrap();
     release(here, "R", &["--mechanism", "staged"]).success();
     let rows = answers(here, "R/answers.csv");
     let bound = |row: usize| rows[row][5].parse::<f64>().unwrap();
-    assert!((bound(0) / bound(2) - 70_000.0).abs() < 1.0 && bound(0) >= 70_000.0 * bound(2));
+    let of_total = bound(rows.len() - 1);
+    let of_all = 2.0 * bound(2) - of_total;
+    let expected = 30_000.0 * of_all + 40_000.0 * of_total;
+    // Printed bounds are rounded up to six decimals.
+    assert!((bound(0) - expected).abs() < 0.3, "{} {expected}", bound(0));
     assert!((bound(1) - bound(2)).abs() < 2e-6 && bound(1) >= bound(2));
-    assert_eq!(&rows[0][7], "70000 times the sum of the absolute errors of all cells of age");
-    assert_eq!(&rows[2][7], "the sum of the absolute errors of all cells of age");
+    let (cells, total) =
+        ("the sum of the absolute errors of all cells", "the absolute error of the total");
+    assert_eq!(rows[0][7], format!("30000 times {cells} and 40000 times {total} of age"));
+    assert_eq!(rows[2][7], format!("half {cells} and half {total} of age"));
+    assert_eq!(rows[rows.len() - 1][7], format!("{total} of age"));
 }
 
 #[test]

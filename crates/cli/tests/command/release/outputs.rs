@@ -181,7 +181,7 @@ fn more_queries_are_answered_from_the_measurements_or_refused() {
             &["answer", "--measurements", "R/measurements", "--workload", workload, "--out", out],
         )
     };
-    answer("M.toml", "more.csv").success().stdout(contains("10 in 1 groups"));
+    answer("M.toml", "more.csv").success().stdout(contains("10 in 1 group,"));
     assert_eq!(read(here, "more.csv").lines().count(), 11);
     answer("M.toml", "more.csv").failure().stderr(contains("the name of a new file"));
     // The same queries have the same answers.

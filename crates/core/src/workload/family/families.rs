@@ -8,6 +8,7 @@ use ndarray::Array2;
 use super::nodes::Nodes;
 use super::query_family::{QueryFamily, Rows};
 use super::{abs, affine, cdf, circular, extra_cells, identity, predicate, prefix, range, total};
+use crate::counted::counted;
 use crate::error::{Error, Result};
 use crate::workload::count::QueryCount;
 use crate::workload::lanes::Lanes;
@@ -118,7 +119,9 @@ impl Family {
                         format!("the size {n}, the leaves of its hierarchy")
                     }
                     Some(n) => format!("the size {n}, the cells of its rows"),
-                    None => format!("{} size(s) above {}", self.arity(), self.extra),
+                    None => {
+                        format!("{} above {}", counted(self.arity(), ["size", "sizes"]), self.extra)
+                    }
                 },
                 format!("{sizes:?}"),
                 "give one size per attribute, e.g. range:64 or affine:20x20",
@@ -220,7 +223,10 @@ impl fmt::Debug for Family {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.extra {
             0 => f.write_str(self.name()),
-            extra => write!(f, "{} and {extra} extra cell(s)", self.name()),
+            extra => {
+                let cells = counted(extra, ["extra cell", "extra cells"]);
+                write!(f, "{} and {cells}", self.name())
+            }
         }
     }
 }

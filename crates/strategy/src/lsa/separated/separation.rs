@@ -6,6 +6,7 @@ use ndarray::Array2;
 
 use super::active_basis::ActiveBasis;
 use super::recursion::{Part, Separable};
+use crate::counted::counted;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::lsa::boxes::{BoxQueries, GridBox};
@@ -194,7 +195,10 @@ impl StrategySelector for LsaSeparated {
                 return Err(Error::bad_input(
                     "strategy `lsa-separated`",
                     "a workload over marginals",
-                    format!("one over all {} attributes jointly", shape.len()),
+                    format!(
+                        "one over {} jointly",
+                        counted(shape.len(), ["attribute", "attributes"])
+                    ),
                     "give it as e.g. range-marginals:32x32, or use `lsa`",
                 ));
             }
