@@ -43,7 +43,7 @@ impl Parts {
         posterior: &Array2<f64>,
         strategy: &Array2<f64>,
     ) -> Option<Self> {
-        if strategy.diag().iter().any(|x| !(*x > 0.0)) {
+        if strategy.diag().iter().any(|x| x.is_nan() || *x <= 0.0) {
             return None;
         }
         let (n, bins) = (strategy.nrows(), posterior.nrows());
