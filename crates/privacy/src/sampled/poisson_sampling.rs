@@ -28,7 +28,14 @@ impl PoissonSampling {
     /// Another probability, or no step.
     pub fn new(rate: f64, steps: usize) -> Result<Self, PrivacyError> {
         positive("sampling probability", rate, "give a probability, e.g. 0.01")?;
-        positive("1 / sampling probability - 1 + 1e-300", 1.0 / rate - 1.0 + 1e-300, "at most 1")?;
+        if rate > 1.0 {
+            return Err(PrivacyError::InvalidParameter {
+                quantity: "sampling probability",
+                expected: "a number above 0 and at most 1",
+                found: rate,
+                remedy: "divide the number of epochs by the number of steps",
+            });
+        }
         positive("number of steps", steps as f64, "give at least one step")?;
         Ok(PoissonSampling { rate, steps })
     }
