@@ -13,7 +13,7 @@ const TAIL: f64 = 9.6;
 ///
 /// Every operation replaces a law by one that is larger in convex order: mass between two points
 /// of the grid goes to both, with the same mean. Mass above the grid is moved to 0, and its mean is
-/// kept in [`lost`](Self::lost). So [`delta`](Self::delta) is an upper bound.
+/// kept as lost mass. So [`delta`](Self::delta) is an upper bound.
 ///
 /// *Source*: Doroshenko et al., Connect the dots: tighter discrete approximations of privacy loss
 /// distributions (2022), for products; sums are new here.
