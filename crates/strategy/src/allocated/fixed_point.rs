@@ -85,7 +85,7 @@ pub fn fit(
         let accountant = AllocationAccountant::new(&bins, options)?;
         let (sigma, power) =
             accountant.estimated_sigma(target.epsilon, target.delta, samples, near)?;
-        near = Some((sigma, power));
+        near = Some(sigma);
         let drawn = (samples, SEED ^ (round + 1) << 32);
         let found = posterior(&bins, (sigma, target.epsilon), power, drawn);
         let error = sigma * sigma * total_error(gram, strategy.view());

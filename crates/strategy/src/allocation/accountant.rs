@@ -264,7 +264,7 @@ impl<'a> AllocationAccountant<'a> {
 
     /// Returns an estimate of the σ of (ε, δ), not a bound, and the power of its tilt; for fits.
     ///
-    /// `near` is the estimate of a similar strategy, whose power is used.
+    /// `near` is the estimate of a similar strategy, at which the power is chosen.
     ///
     /// # Errors
     /// As [`sigma`](Self::sigma).
@@ -273,20 +273,23 @@ impl<'a> AllocationAccountant<'a> {
         epsilon: f64,
         delta: f64,
         samples: usize,
-        near: Option<(f64, usize)>,
+        near: Option<f64>,
     ) -> Result<(f64, usize)> {
         check(epsilon, delta)?;
-        let mut power = near.map_or(1, |near| near.1);
+        let chosen = |sigma: f64| {
+            let drawn = (PILOT, self.seed(0) ^ 1);
+            added::power(self.bins, (sigma, epsilon), drawn, (samples, 0.5))
+        };
+        let mut power = near.map_or(1, chosen);
         let excess = |sigma: f64| {
             if near.is_none() {
-                let drawn = (PILOT, self.seed(0) ^ 1);
-                power = added::power(self.bins, (sigma, epsilon), drawn, (samples, 0.5));
+                power = chosen(sigma);
             }
             let drawn = (samples, self.seed(0) ^ 2);
             let found = added::moments(self.bins, (sigma, epsilon), power, drawn);
             Ok::<_, Error>((found.mean() / delta).ln())
         };
-        let start = near.map_or(self.bins.largest().0.sqrt(), |near| near.0);
+        let start = near.unwrap_or(self.bins.largest().0.sqrt());
         let found = zero_of_decreasing(start, 5e-3, excess)?;
         Ok((found.ok_or_else(|| self.out_of_reach(delta))?, power))
     }
