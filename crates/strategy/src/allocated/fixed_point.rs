@@ -85,7 +85,8 @@ pub fn fit(
         let accountant = AllocationAccountant::new(&bins, options)?;
         let (sigma, power) =
             accountant.estimated_sigma(target.epsilon, target.delta, samples, near)?;
-        near = Some(sigma);
+        // The loss does not fix the scale of C.
+        near = Some(sigma / bins.largest().0.sqrt());
         let drawn = (samples, SEED ^ (round + 1) << 32);
         let found = posterior(&bins, (sigma, target.epsilon), power, drawn);
         let error = sigma * sigma * total_error(gram, strategy.view());

@@ -264,7 +264,8 @@ impl<'a> AllocationAccountant<'a> {
 
     /// Returns an estimate of the σ of (ε, δ), not a bound, and the power of its tilt; for fits.
     ///
-    /// `near` is the estimate of a similar strategy, at which the power is chosen.
+    /// `near` is the estimate of a similar strategy over the norm of its largest bin; the power is
+    /// chosen there.
     ///
     /// # Errors
     /// As [`sigma`](Self::sigma).
@@ -280,7 +281,8 @@ impl<'a> AllocationAccountant<'a> {
             let drawn = (PILOT, self.seed(0) ^ 1);
             added::power(self.bins, (sigma, epsilon), drawn, (samples, 0.5))
         };
-        let mut power = near.map_or(1, chosen);
+        let start = near.unwrap_or(1.0) * self.bins.largest().0.sqrt();
+        let mut power = if near.is_some() { chosen(start) } else { 1 };
         let excess = |sigma: f64| {
             if near.is_none() {
                 power = chosen(sigma);
@@ -289,7 +291,6 @@ impl<'a> AllocationAccountant<'a> {
             let found = added::moments(self.bins, (sigma, epsilon), power, drawn);
             Ok::<_, Error>((found.mean() / delta).ln())
         };
-        let start = near.unwrap_or(self.bins.largest().0.sqrt());
         let found = zero_of_decreasing(start, 5e-3, excess)?;
         Ok((found.ok_or_else(|| self.out_of_reach(delta))?, power))
     }
