@@ -318,6 +318,11 @@ class Statement(TestCase):
 
 
 class RandomAllocation(TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.fitted = matmech.stream("prefix:12", participation="random:2", buffers=2, epsilon=2.0,
+                                    delta=1e-6)
+
     def allocated(self, **changes):
         return training(records=600, participation="random", **changes)
 
@@ -338,7 +343,7 @@ class RandomAllocation(TestCase):
         self.assertLess(private.guarantee().error, training(epsilon=1.0).guarantee().error)
 
     def test_batches_are_allocated_at_random_and_runs_resume(self):
-        private = self.allocated()
+        private = self.allocated(strategy=self.fitted)
         state = private.state_dict()
         batches, sums = run(private)
         self.assertEqual(batches[:6], batches[6:])
@@ -348,12 +353,11 @@ class RandomAllocation(TestCase):
         again, same = run(resumed)
         self.assertEqual(again, batches)
         np.testing.assert_array_equal(same, sums)
-        other, _ = run(self.allocated())
+        other, _ = run(self.allocated(strategy=self.fitted))
         self.assertNotEqual(other, batches)
 
     def test_a_given_strategy_is_calibrated_for_random_allocation(self):
-        fitted = matmech.stream("prefix:12", participation="random:2", buffers=2, epsilon=2.0,
-                                delta=1e-6)
+        fitted = self.fitted
         private = self.allocated(strategy=fitted)
         expected = matmech.noise_multiplier(fitted, workload="prefix:12", epsilon=2.0, delta=1e-6,
                                             participation="random:2")
