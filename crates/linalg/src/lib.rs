@@ -25,6 +25,7 @@
 mod anderson;
 mod dense;
 mod error;
+mod exponential;
 mod fourier;
 pub mod interior_point;
 mod kronecker;
@@ -41,6 +42,7 @@ pub use dense::{
     full_rank_cholesky, matmul, product, row_space, spd_inverse, spd_inverse_with, spd_solve,
 };
 pub use error::{Error, Result};
+pub use exponential::exp_in_place;
 pub use fourier::{BoxTransform, cell_index, coordinates, walsh_hadamard};
 pub use kronecker::{kron, kron_all, kron_apply};
 pub use low_rank::low_rank_root;

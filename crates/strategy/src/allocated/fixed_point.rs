@@ -77,18 +77,18 @@ pub fn fit(
     let rounds = limits.rounds.unwrap_or((12.0 / eta).ceil() as usize);
     let patience = (2.0 / eta).ceil() as usize;
     // The strategy, the scale of the noise and Λ of variables.
-    let mut near = None;
+    // σ of the last strategy, over the norm of its largest bin: the loss does not fix the scale of C.
+    let mut near = 1.0;
     let mut estimated = |x: &[f64], round: u64| -> Result<(Array2<f64>, f64, Array2<f64>)> {
         let strategy = form.matrix(x);
         let bins = Bins::of_strategy(strategy.view(), epochs)?;
         let options = MonteCarloOptions { seed: SEED, ..MonteCarloOptions::default() };
         let accountant = AllocationAccountant::new(&bins, options)?;
-        let (sigma, power) =
-            accountant.estimated_sigma(target.epsilon, target.delta, samples, near)?;
-        // The loss does not fix the scale of C.
-        near = Some(sigma / bins.largest().0.sqrt());
+        let (budget, norm) = ((target.epsilon, target.delta), bins.largest().0.sqrt());
+        let sigma = accountant.estimated_sigma(budget, samples, near * norm)?;
+        near = sigma / norm;
         let drawn = (samples, SEED ^ (round + 1) << 32);
-        let found = posterior(&bins, (sigma, target.epsilon), power, drawn);
+        let found = posterior(&bins, (sigma, target.epsilon), drawn);
         let error = sigma * sigma * total_error(gram, strategy.view());
         Ok((strategy, error, normalised(found)))
     };

@@ -23,20 +23,21 @@ const SMOOTH: f64 = 1.0 / 32.0;
 pub(super) fn posterior(
     bins: &Bins,
     (sigma, epsilon): (f64, f64),
-    power: usize,
     (samples, seed): (usize, u64),
 ) -> Array2<f64> {
     let count = bins.count();
     let mut found = Array2::zeros((count, count));
     let mut batch = Array2::<f64>::zeros((BATCH, count));
     let mut filled = 0;
-    Tilted::new(bins, sigma, power).sample(samples, seed, |sample| {
+    let tilted = Tilted::new(bins, sigma, epsilon);
+    let power = tilted.power() as f64;
+    tilted.sample(samples, seed, |sample| {
         let distance = (sample.ln_ratio - epsilon) / WIDTH;
         if distance.abs() > REACH {
             return;
         }
         // Under P, without a common factor.
-        let ln = sample.ln_weight + f64::from(power as u32) * epsilon + (sample.ln_ratio - epsilon)
+        let ln = sample.ln_weight + power * epsilon + (sample.ln_ratio - epsilon)
             - 0.5 * distance * distance;
         let sum: f64 = sample.ratios.iter().sum();
         let factor = (0.5 * ln).exp() / sum;

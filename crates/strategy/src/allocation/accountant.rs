@@ -25,8 +25,8 @@ const SHARES_OF_SEARCH: [f64; 2] = [0.02, 0.06];
 /// Samples for the direction that removes a record, whose δ is mostly far smaller.
 const REMOVED_SAMPLES: usize = 50_000;
 
-/// Samples that choose the power of the tilt.
-const PILOT: usize = 2000;
+/// Samples of a rough estimate of δ.
+const ROUGH_SAMPLES: usize = 20_000;
 
 /// Precision of ln δ in the search.
 const PRECISION: f64 = 1e-3;
@@ -123,7 +123,7 @@ impl<'a> AllocationAccountant<'a> {
     /// # Errors
     /// ε or δ is not positive, δ is 1 or more, or δ is out of reach of the samples.
     pub fn sigma(&self, epsilon: f64, delta: f64) -> Result<AllocationGuarantee> {
-        check(epsilon, delta)?;
+        check_budget(epsilon, delta)?;
         if let Some(exchangeable) = self.exchangeable()? {
             let sigma = exchangeable.sigma(epsilon, delta)?;
             return Ok(deterministic(sigma, epsilon, delta));
@@ -137,7 +137,8 @@ impl<'a> AllocationAccountant<'a> {
     /// # Errors
     /// As [`sigma`](Self::sigma).
     pub fn epsilon(&self, sigma: f64, delta: f64) -> Result<AllocationGuarantee> {
-        check(sigma, delta)?;
+        check_positive("sigma", sigma)?;
+        check_delta(delta)?;
         if let Some(exchangeable) = self.exchangeable()? {
             return Ok(deterministic(sigma, exchangeable.epsilon(sigma, delta)?, delta));
         }
@@ -149,17 +150,16 @@ impl<'a> AllocationAccountant<'a> {
     /// # Errors
     /// σ or ε is not positive.
     pub fn delta(&self, sigma: f64, epsilon: f64) -> Result<AllocationGuarantee> {
-        check(sigma, 0.5)?;
-        check(epsilon, 0.5)?;
+        check_positive("sigma", sigma)?;
+        check_positive("epsilon", epsilon)?;
         if let Some(exchangeable) = self.exchangeable()? {
             return Ok(deterministic(sigma, epsilon, exchangeable.delta(sigma, epsilon)?));
         }
         let failure = match self.options.failure_probability {
             Some(failure) => failure,
             None => {
-                let power = self.power((sigma, epsilon), FAILURE.1);
-                let drawn = (PILOT, self.seed(0));
-                let rough = added::moments(self.bins, (sigma, epsilon), power, drawn);
+                let drawn = (ROUGH_SAMPLES, self.seed(0));
+                let rough = added::moments(self.bins, (sigma, epsilon), drawn);
                 (FAILURE.0 * rough.mean()).clamp(1e-30, FAILURE.1)
             }
         };
@@ -167,7 +167,7 @@ impl<'a> AllocationAccountant<'a> {
         Ok(AllocationGuarantee {
             sigma,
             epsilon,
-            delta: upper + failure,
+            delta: (upper + failure).min(1.0),
             failure_probability: failure,
             estimate: Some(evaluation.mean()),
             method: Method::MonteCarlo,
@@ -193,21 +193,18 @@ impl<'a> AllocationAccountant<'a> {
         }
         let target = delta - failure;
         // The logarithm of a predicted confidence bound, relative to the target.
-        let excess = |x: f64, share: f64, power: Option<usize>| {
+        let excess = |x: f64, share: f64| {
             let (sigma, epsilon) = at(x);
-            let power = power.unwrap_or_else(|| self.power((sigma, epsilon), 0.25 * failure));
             let samples = ((self.samples as f64 * share) as usize).max(1000);
             let drawn = (samples, self.seed(0) ^ 2);
-            let found = added::moments(self.bins, (sigma, epsilon), power, drawn);
+            let found = added::moments(self.bins, (sigma, epsilon), drawn);
             let predicted = found.upper(self.samples, 0.25 * failure) + found.standard_error();
             let removed = self.removed((sigma, epsilon), target, 0, 0.25 * failure);
             Ok::<_, Error>((predicted.max(removed) / target).ln())
         };
-        let rough = zero_of_decreasing(start, 0.1, |x| excess(x, SHARES_OF_SEARCH[0], None))?;
+        let rough = zero_of_decreasing(start, 0.1, |x| excess(x, SHARES_OF_SEARCH[0]))?;
         let rough = rough.ok_or_else(|| self.out_of_reach(delta))?;
-        let power = Some(self.power(at(rough), 0.25 * failure));
-        let last = |x| excess(x, SHARES_OF_SEARCH[1], power);
-        let found = zero_of_decreasing(rough, PRECISION, last)?;
+        let found = zero_of_decreasing(rough, PRECISION, |x| excess(x, SHARES_OF_SEARCH[1]))?;
         let mut x = found.ok_or_else(|| self.out_of_reach(delta))?;
         let mut failed = 0.0;
         for attempt in 1..=TRIES {
@@ -232,19 +229,12 @@ impl<'a> AllocationAccountant<'a> {
         Err(self.out_of_reach(delta))
     }
 
-    /// Returns the power of the tilt whose confidence bound is nearest to δ.
-    fn power(&self, at: (f64, f64), failure: f64) -> usize {
-        let drawn = (PILOT, self.seed(0) ^ 1);
-        added::power(self.bins, at, drawn, (self.samples, failure))
-    }
-
     /// Returns an estimate of δ and a bound on both directions that holds but with the failure
     /// probability, from fresh samples.
     fn certified(&self, at: (f64, f64), failure: f64, attempt: u32) -> (Moments, f64) {
         let half = 0.5 * failure;
-        let power = self.power(at, half);
         let seed = self.seed(attempt);
-        let found = added::moments(self.bins, at, power, (self.samples, seed));
+        let found = added::moments(self.bins, at, (self.samples, seed));
         let added = found.upper(self.samples, half);
         (found, self.removed(at, added, attempt, half).max(added))
     }
@@ -258,41 +248,27 @@ impl<'a> AllocationAccountant<'a> {
         if found <= enough || few == self.samples {
             return found;
         }
-        let drawn = (self.samples, self.seed(attempt + TRIES) ^ 3);
+        let drawn = (self.samples, self.seed(attempt + TRIES + 1) ^ 3);
         removed::upper(self.bins, at, enough, drawn, 0.5 * failure)
     }
 
-    /// Returns an estimate of the σ of (ε, δ), not a bound, and the power of its tilt; for fits.
-    ///
-    /// `near` is the estimate of a similar strategy over the norm of its largest bin; the power is
-    /// chosen there.
+    /// Returns an estimate of the σ of (ε, δ), not a bound, near `start`; for fits.
     ///
     /// # Errors
     /// As [`sigma`](Self::sigma).
     pub(crate) fn estimated_sigma(
         &self,
-        epsilon: f64,
-        delta: f64,
+        (epsilon, delta): (f64, f64),
         samples: usize,
-        near: Option<f64>,
-    ) -> Result<(f64, usize)> {
-        check(epsilon, delta)?;
-        let chosen = |sigma: f64| {
-            let drawn = (PILOT, self.seed(0) ^ 1);
-            added::power(self.bins, (sigma, epsilon), drawn, (samples, 0.5))
-        };
-        let start = near.unwrap_or(1.0) * self.bins.largest().0.sqrt();
-        let mut power = if near.is_some() { chosen(start) } else { 1 };
+        start: f64,
+    ) -> Result<f64> {
+        check_budget(epsilon, delta)?;
         let excess = |sigma: f64| {
-            if near.is_none() {
-                power = chosen(sigma);
-            }
             let drawn = (samples, self.seed(0) ^ 2);
-            let found = added::moments(self.bins, (sigma, epsilon), power, drawn);
+            let found = added::moments(self.bins, (sigma, epsilon), drawn);
             Ok::<_, Error>((found.mean() / delta).ln())
         };
-        let found = zero_of_decreasing(start, 5e-3, excess)?;
-        Ok((found.ok_or_else(|| self.out_of_reach(delta))?, power))
+        zero_of_decreasing(start, 5e-3, excess)?.ok_or_else(|| self.out_of_reach(delta))
     }
 
     /// Returns a seed for one purpose; the lowest two bits are free.
@@ -323,16 +299,35 @@ fn deterministic(sigma: f64, epsilon: f64, delta: f64) -> AllocationGuarantee {
     }
 }
 
-/// Checks a positive number and δ.
-fn check(positive: f64, delta: f64) -> Result<()> {
-    if positive > 0.0 && positive.is_finite() && delta > 0.0 && delta < 1.0 {
+/// Checks that a number is positive.
+fn check_positive(name: &str, value: f64) -> Result<()> {
+    if value > 0.0 && value.is_finite() {
         return Ok(());
     }
     Err(Error::bad_input(
-        "privacy of random allocation",
-        "epsilon and sigma above 0, and delta between 0 and 1",
-        format!("{positive} and delta = {delta}"),
-        "use e.g. epsilon 1 and delta 1e-6",
+        format!("{name} of random allocation"),
+        "a finite number above 0",
+        value.to_string(),
+        "use e.g. epsilon 1, delta 1e-6",
+    ))
+}
+
+/// Checks ε and δ.
+fn check_budget(epsilon: f64, delta: f64) -> Result<()> {
+    check_positive("epsilon", epsilon)?;
+    check_delta(delta)
+}
+
+/// Checks δ.
+fn check_delta(delta: f64) -> Result<()> {
+    if delta > 0.0 && delta < 1.0 {
+        return Ok(());
+    }
+    Err(Error::bad_input(
+        "delta of random allocation",
+        "a number between 0 and 1",
+        delta.to_string(),
+        "use e.g. delta 1e-6",
     ))
 }
 

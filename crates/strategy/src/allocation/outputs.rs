@@ -1,12 +1,12 @@
 //! Normal outputs in the coordinates of the bins.
 
-use ndarray::{Array2, ArrayViewMut1};
+use ndarray::Array2;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 use rand_distr::StandardNormal;
 
 use super::bins::Bins;
-use matmech_linalg::matmul;
+use matmech_linalg::{exp_in_place, matmul};
 
 /// Samples drawn at once.
 const BATCH: usize = 512;
@@ -17,25 +17,27 @@ pub(super) fn for_each(
     bins: &Bins,
     samples: usize,
     seed: u64,
-    mut visit: impl FnMut(&mut ChaCha12Rng, ArrayViewMut1<'_, f64>),
+    mut visit: impl FnMut(&mut ChaCha12Rng, &mut [f64]),
 ) {
     let mut random = ChaCha12Rng::seed_from_u64(seed);
     let count = bins.count();
+    let mut output = vec![0.0; count];
     let mut left = samples;
     while left > 0 {
         let rows = left.min(BATCH);
         left -= rows;
         let normals = Array2::from_shape_simple_fn((rows, count), || random.sample(StandardNormal));
-        let mut outputs = matmul(normals.view(), bins.factor().t());
-        for row in outputs.rows_mut() {
-            visit(&mut random, row);
+        for row in matmul(normals.view(), bins.factor().t()).rows() {
+            output.iter_mut().zip(row).for_each(|(to, x)| *to = *x);
+            visit(&mut random, &mut output);
         }
     }
 }
 
 /// Replaces v_j by `e^{v_j − max v}`, and returns the logarithm of the mean of the `e^{v_j}`.
-pub(super) fn exponentials(row: &mut ArrayViewMut1<'_, f64>) -> f64 {
-    let largest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    row.mapv_inplace(|v| (v - largest).exp());
-    largest + (row.sum() / row.len() as f64).ln()
+pub(super) fn exponentials(v: &mut [f64]) -> f64 {
+    let largest = v.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    v.iter_mut().for_each(|v| *v -= largest);
+    exp_in_place(v);
+    largest + (v.iter().sum::<f64>() / v.len() as f64).ln()
 }

@@ -58,14 +58,14 @@ pub(super) fn upper(
     let towards: Array1<f64> = bins.gram().sum_axis(Axis(1)) * (t / (count * square));
     let half_diagonal = bins.gram().diag().mapv(|x| 0.5 * x / square);
     let mut moments = Moments::default();
-    outputs::for_each(bins, samples, seed, |_, mut row| {
+    outputs::for_each(bins, samples, seed, |_, v| {
         let mut sum = 0.0;
-        for ((x, towards), half) in row.iter_mut().zip(&towards).zip(&half_diagonal) {
+        for ((x, towards), half) in v.iter_mut().zip(&towards).zip(&half_diagonal) {
             *x = *x / sigma - towards;
             sum += *x;
             *x -= half;
         }
-        let ln_ratio = outputs::exponentials(&mut row);
+        let ln_ratio = outputs::exponentials(v);
         let ln_weight = t * sum / count + 0.5 * t * t * variance;
         moments.add(ln_weight.exp() * -(epsilon + ln_ratio).exp_m1().min(0.0));
     });

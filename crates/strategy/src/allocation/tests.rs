@@ -117,12 +117,12 @@ fn attacks_reach_most_of_the_stated_epsilon_and_no_more() {
     let accountant = AllocationAccountant::new(&bins, options(60_000)).unwrap();
     let sigma = accountant.sigma(epsilon, delta).unwrap().sigma;
     let mut with = Vec::new();
-    Tilted::new(&bins, sigma, 1).sample(runs, 5, |sample| with.push(sample.ln_ratio));
+    Tilted::of_p(&bins, sigma).sample(runs, 5, |sample| with.push(sample.ln_ratio));
     let mut without = Vec::new();
-    super::outputs::for_each(&bins, runs, 6, |_, mut row| {
+    super::outputs::for_each(&bins, runs, 6, |_, v| {
         let diagonal = bins.gram().diag().to_owned();
-        row.zip_mut_with(&diagonal, |x, d| *x = *x / sigma - 0.5 * d / (sigma * sigma));
-        without.push(super::outputs::exponentials(&mut row));
+        v.iter_mut().zip(&diagonal).for_each(|(v, d)| *v = *v / sigma - 0.5 * d / sigma.powi(2));
+        without.push(super::outputs::exponentials(v));
     });
     let share = |ratios: &[f64], above: f64| {
         ratios.iter().filter(|x| **x > above).count() as f64 / runs as f64

@@ -24,6 +24,12 @@ use rand::RngExt;
 use super::bins::Bins;
 use super::outputs;
 
+/// Largest k.
+const MAX_POWER: usize = 400;
+
+/// Number of larger k that are tried after the best one.
+const PATIENCE: usize = 3;
+
 /// Outputs for noise σ, tilted by L^k.
 #[derive(Debug)]
 pub(crate) struct Tilted<'a> {
@@ -31,6 +37,8 @@ pub(crate) struct Tilted<'a> {
     sigma: f64,
     /// k.
     power: usize,
+    /// Σ_{m<k} ln max_i mean_j E_ij^m.
+    ln_largest_factor: f64,
     /// E.
     exponentials: Array2<f64>,
     /// Half of the diagonal of A.
@@ -49,32 +57,57 @@ pub(crate) struct Sample<'a> {
 }
 
 impl<'a> Tilted<'a> {
-    /// Creates the law for k ≥ 1; k = 1 is P.
-    pub fn new(bins: &'a Bins, sigma: f64, power: usize) -> Self {
+    /// Creates the law with the k whose bound on the weights `w (L − e^ε)₊` is smallest.
+    ///
+    /// O(k b²) for the normalisers of all k up to a few above it.
+    pub fn new(bins: &'a Bins, sigma: f64, epsilon: f64) -> Self {
+        let mut found = Tilted::of_p(bins, sigma);
+        let mut least = found.ln_largest_weight(epsilon);
+        let (mut sum, mut power) = (0.0, 1);
+        while power < MAX_POWER && power < found.power + PATIENCE {
+            sum += found.ln_largest_mean(power);
+            power += 1;
+            let bound = sum + ln_largest_of_ratio(power, epsilon);
+            if bound < least {
+                least = bound;
+                (found.power, found.ln_largest_factor) = (power, sum);
+            }
+        }
+        found
+    }
+
+    /// Creates P, the law with k = 1.
+    pub fn of_p(bins: &'a Bins, sigma: f64) -> Self {
         let square = sigma * sigma;
         Tilted {
             bins,
             sigma,
-            power,
+            power: 1,
+            ln_largest_factor: 0.0,
             exponentials: bins.gram().mapv(|x| (x / square).exp()),
             half_diagonal: bins.gram().diag().mapv(|x| 0.5 * x / square),
         }
     }
 
-    /// Returns an upper bound on the logarithm of `Π_m N_m/b`.
-    pub fn ln_largest_factor(&self) -> f64 {
-        let square = self.sigma * self.sigma;
-        let of_power = |m: usize| {
-            let mean = |row: ndarray::ArrayView1<'_, f64>| {
-                let largest = row.iter().copied().fold(0.0, f64::max);
-                let scale = m as f64 / square;
-                let sum: f64 = row.iter().map(|x| (scale * (x - largest)).exp()).sum();
-                scale * largest + (sum / row.len() as f64).ln()
-            };
-            let rows = self.bins.gram();
-            rows.rows().into_iter().map(mean).fold(f64::NEG_INFINITY, f64::max)
-        };
-        (1..self.power).map(of_power).sum()
+    /// Returns k.
+    pub fn power(&self) -> usize {
+        self.power
+    }
+
+    /// Returns an upper bound on the logarithm of the weights `w (L − e^ε)₊`.
+    pub fn ln_largest_weight(&self, epsilon: f64) -> f64 {
+        self.ln_largest_factor + ln_largest_of_ratio(self.power, epsilon)
+    }
+
+    /// Returns ln max_i mean_j E_ij^m.
+    fn ln_largest_mean(&self, m: usize) -> f64 {
+        let scale = m as f64 / (self.sigma * self.sigma);
+        let mut largest = f64::NEG_INFINITY;
+        for row in self.bins.gram().rows() {
+            let mut row: Vec<f64> = row.iter().map(|x| scale * x).collect();
+            largest = largest.max(outputs::exponentials(&mut row));
+        }
+        largest
     }
 
     /// Draws samples, the same ones for the same seed. O(samples · b (b + k)).
@@ -85,7 +118,7 @@ impl<'a> Tilted<'a> {
         let exponentials: Vec<f64> = self.exponentials.iter().copied().collect();
         let mut product = vec![1.0; count];
         let mut shift = vec![0.0; count];
-        outputs::for_each(self.bins, samples, seed, |random, mut row| {
+        outputs::for_each(self.bins, samples, seed, |random, v| {
             product.fill(1.0);
             shift.fill(0.0);
             let mut ln_factor = 0.0;
@@ -102,15 +135,22 @@ impl<'a> Tilted<'a> {
                     product.iter_mut().zip(factors).for_each(|(product, x)| *product *= x);
                 }
             }
-            for ((x, shift), half) in row.iter_mut().zip(&shift).zip(&self.half_diagonal) {
+            for ((x, shift), half) in v.iter_mut().zip(&shift).zip(&self.half_diagonal) {
                 *x = *x / self.sigma + shift / square - half;
             }
-            let ln_ratio = outputs::exponentials(&mut row);
+            let ln_ratio = outputs::exponentials(v);
             let ln_weight = ln_factor - self.power as f64 * ln_ratio;
-            if let Some(ratios) = row.as_slice() {
-                visit(&Sample { ratios, ln_ratio, ln_weight });
-            }
+            visit(&Sample { ratios: v, ln_ratio, ln_weight });
         });
+    }
+}
+
+/// Returns the logarithm of the largest `(L − e^ε) L^{−k}`, at L = e^ε k/(k − 1).
+fn ln_largest_of_ratio(power: usize, epsilon: f64) -> f64 {
+    let k = power as f64;
+    match power {
+        1 => 0.0,
+        _ => (1.0 - k) * (epsilon + (k / (k - 1.0)).ln()) - k.ln(),
     }
 }
 
