@@ -49,8 +49,9 @@ impl RandomAllocation {
         RandomAllocation::new(bins, (diagonal - common).max(0.0), common)
     }
 
-    /// Returns an upper bound on δ at ε, within 0.2 % of it for δ from 1e-10; the larger of both
-    /// directions. About 1 s.
+    /// Returns an upper bound on δ at ε, the larger of both directions. About 1 s.
+    ///
+    /// For δ from 1e-8 to 1e-6 a grid four times as fine has at most 0.05 % less.
     ///
     /// # Errors
     /// σ is not positive, or ε is negative.

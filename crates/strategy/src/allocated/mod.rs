@@ -31,7 +31,6 @@ mod toeplitz;
 pub use banded::Banded;
 pub use fixed_point::{AllocatedFit, FitLimits, fit};
 pub use form::AllocatedForm;
-pub use optimum::fit_banded;
 pub(crate) use optimum::{allocation_of, select};
 pub use recurrent::Recurrent;
 pub use toeplitz::Toeplitz;

@@ -7,55 +7,68 @@ use ndarray::ArrayView2;
 
 use crate::error::{Error, Result};
 use crate::{
-    Objective, Participation, PrivacyTarget, Problem, Selection, Strategy, StrategyFactor,
+    Objective, Optimal, Participation, PrivacyTarget, Problem, Selection, Strategy, StrategyFactor,
+    StrategySelector,
 };
 
 /// Largest number of steps: matrices of 8 MiB, and about 10 s per estimate of Λ.
 const MAX_STEPS: usize = 2048;
 
-/// Fits a lower triangular strategy with `bands` bands, all by default, to random allocation.
+/// Fits a strategy to random allocation: all lower triangular matrices, with the bands and of the
+/// form of the options.
 ///
 /// The error is at unit privacy cost, as for other participations: the error at (ε, δ), by the
 /// accountant, divided by the variance of Gaussian noise for (ε, δ) without random allocation.
 ///
 /// # Errors
 /// Another participation or objective, too many steps or bands, or ε and δ are missing.
-pub(crate) fn select(problem: &Problem<'_>, name: &str, bands: Option<usize>) -> Result<Selection> {
+pub(crate) fn select(problem: &Problem<'_>, options: &Optimal) -> Result<Selection> {
     let (epochs, target) = allocation_of(problem, MAX_STEPS)?;
-    let n = problem.workload.cells();
-    let bands = bands.unwrap_or(n);
-    if !(1..=n).contains(&bands) {
+    let steps = problem.workload.cells();
+    let bands = options.bands.unwrap_or(steps);
+    if !(1..=steps).contains(&bands) {
         return Err(Error::bad_input(
             "bands of a strategy",
-            format!("1 to {n} bands"),
+            format!("1 to {steps} bands"),
             bands.to_string(),
             "leave them out for all bands",
         ));
     }
     let gram = problem.workload.gram()?.to_dense()?;
-    let fit = fit_banded(gram.view(), bands, epochs, target)?;
+    let toeplitz = fit_toeplitz(gram.view(), bands, epochs, target)?;
+    let fit = match options.is_toeplitz {
+        true => toeplitz,
+        false => fit_from(&toeplitz, gram.view(), bands, epochs, target)?,
+    };
     let details = vec![("rounds", fit.rounds as f64), ("stationarity_residual", fit.residual)];
     let factor = StrategyFactor::from_queries(problem.workload.shape(), fit.strategy)?;
-    let strategy = Strategy::single(name, factor);
+    let strategy = Strategy::single(options.name(), factor);
     let error = problem.error(&strategy)?;
     Ok(Selection { strategy, error, certificate: None, proof: None, details })
 }
 
-/// Fits a strategy with `bands` bands, from the fitted Toeplitz strategy.
-///
-/// # Errors
-/// As [`fit`].
-pub fn fit_banded(
+/// Fits a Toeplitz strategy with `bands` bands.
+fn fit_toeplitz(
     gram: ArrayView2<'_, f64>,
     bands: usize,
     epochs: usize,
     target: PrivacyTarget,
 ) -> Result<AllocatedFit> {
-    let (steps, limits) = (gram.nrows(), FitLimits::default());
-    let start = fit(&Toeplitz { steps, bands }, gram, epochs, target, None, &limits)?;
-    let form = Banded { steps, bands };
+    let form = Toeplitz { steps: gram.nrows(), bands };
+    fit(&form, gram, epochs, target, None, &FitLimits::default())
+}
+
+/// Fits a strategy with `bands` bands, from a fitted Toeplitz strategy.
+fn fit_from(
+    start: &AllocatedFit,
+    gram: ArrayView2<'_, f64>,
+    bands: usize,
+    epochs: usize,
+    target: PrivacyTarget,
+) -> Result<AllocatedFit> {
+    let form = Banded { steps: gram.nrows(), bands };
     let variables = form.variables(&start.strategy);
-    fit(&form, gram, epochs, target, Some(variables), &limits)
+    fit(&form, gram, epochs, target, Some(variables), &FitLimits::default())
 }
 
 /// Returns the epochs and (ε, δ) of a problem with random allocation.

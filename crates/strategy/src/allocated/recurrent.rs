@@ -22,8 +22,6 @@ pub struct Recurrent {
     pub steps: usize,
     /// N.
     pub buffers: usize,
-    /// The number of steps over which the start approximates the square root: one epoch.
-    pub horizon: usize,
 }
 
 /// The coefficients of the variables: `e^{−λ}`, H, B and d.
@@ -53,11 +51,11 @@ impl Recurrent {
 impl AllocatedForm for Recurrent {
     fn start(&self) -> Vec<f64> {
         let (n, count) = (self.steps, self.buffers);
-        let least = RATES.1 / self.horizon.max(2) as f64;
+        let least = RATES.1 / n.max(2) as f64;
         let share = |j: usize| j as f64 / (count.max(2) - 1) as f64;
         let rates: Vec<f64> =
             (0..count).map(|j| RATES.0 * (least / RATES.0).powf(share(j))).collect();
-        let target: Vec<f64> = square_root(self.horizon.max(2)).skip(1).collect();
+        let target: Vec<f64> = square_root(n.max(2)).skip(1).collect();
         let curves: Vec<Vec<f64>> = rates
             .iter()
             .map(|rate| (1..=target.len()).map(|lag| (-rate * lag as f64).exp()).collect())

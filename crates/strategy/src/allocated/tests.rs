@@ -16,7 +16,7 @@ fn certified(gram: &Array2<f64>, fit: &AllocatedFit, epochs: usize, target: Priv
     let bins = Bins::of_strategy(fit.strategy.view(), epochs).unwrap();
     let options = MonteCarloOptions {
         method: Method::MonteCarlo,
-        samples: Some(50_000),
+        samples: Some(200_000),
         ..MonteCarloOptions::default()
     };
     let accountant = AllocationAccountant::new(&bins, options).unwrap();
@@ -32,7 +32,7 @@ fn derivatives_match_differences() {
     let forms: [&dyn AllocatedForm; 3] = [
         &Banded { steps: 6, bands: 4 },
         &Toeplitz { steps: 6, bands: 5 },
-        &Recurrent { steps: 6, buffers: 2, horizon: 3 },
+        &Recurrent { steps: 6, buffers: 2 },
     ];
     for form in forms {
         let loss = Loss { form, gram: gram.view(), posterior: &posterior };
@@ -55,7 +55,7 @@ fn derivatives_match_differences() {
 #[test]
 fn fits_are_better_than_banded_square_roots() {
     let (gram, target) = (prefix(24), PrivacyTarget { epsilon: 1.0, delta: 1e-2 });
-    let limits = FitLimits { rounds: Some(5), ..FitLimits::default() };
+    let limits = FitLimits::default();
     let none = FitLimits { rounds: Some(0), ..FitLimits::default() };
     let bands = [3, 6, 12].map(|bands| {
         let form = Toeplitz { steps: 24, bands };
@@ -66,9 +66,8 @@ fn fits_are_better_than_banded_square_roots() {
     let form = Banded { steps: 24, bands: 24 };
     let free = fit(&form, gram.view(), 1, target, None, &limits).unwrap();
     assert!(free.strategy.iter().all(|x| *x >= 0.0));
-    let form = Recurrent { steps: 24, buffers: 3, horizon: 24 };
-    let more = FitLimits { rounds: Some(12), ..limits };
-    let streamed = fit(&form, gram.view(), 1, target, None, &more).unwrap();
+    let form = Recurrent { steps: 24, buffers: 3 };
+    let streamed = fit(&form, gram.view(), 1, target, None, &limits).unwrap();
     let [free, streamed] = [free, streamed].map(|fit| certified(&gram, &fit, 1, target));
-    assert!(free < 0.97 * banded && streamed < 1.05 * banded, "{banded} {free} {streamed}");
+    assert!(free < 0.97 * banded && streamed < 1.02 * free, "{banded} {free} {streamed}");
 }

@@ -28,6 +28,9 @@ const REMOVED_SAMPLES: usize = 50_000;
 /// Samples of a rough estimate of δ.
 const ROUGH_SAMPLES: usize = 20_000;
 
+/// Smallest estimate of δ, as a share of the bound on it.
+const MIN_ESTIMATE: f64 = 0.2;
+
 /// Precision of ln δ in the search.
 const PRECISION: f64 = 1e-3;
 
@@ -196,11 +199,17 @@ impl<'a> AllocationAccountant<'a> {
         let excess = |x: f64, share: f64| {
             let (sigma, epsilon) = at(x);
             let samples = ((self.samples as f64 * share) as usize).max(1000);
+            let predicted = |found: Moments| {
+                found.upper(self.samples, 0.25 * failure) + found.standard_error()
+            };
             let drawn = (samples, self.seed(0) ^ 2);
-            let found = added::moments(self.bins, (sigma, epsilon), drawn);
-            let predicted = found.upper(self.samples, 0.25 * failure) + found.standard_error();
-            let removed = self.removed((sigma, epsilon), target, 0, 0.25 * failure);
-            Ok::<_, Error>((predicted.max(removed) / target).ln())
+            let mut bound = predicted(added::moments(self.bins, (sigma, epsilon), drawn));
+            if removed::bound(self.bins, (sigma, epsilon)) > bound {
+                let drawn = (samples, self.seed(0) ^ 3);
+                let removed = removed::moments(self.bins, (sigma, epsilon), drawn);
+                bound = bound.max(predicted(removed));
+            }
+            Ok::<_, Error>((bound / target).ln())
         };
         let rough = zero_of_decreasing(start, 0.1, |x| excess(x, SHARES_OF_SEARCH[0]))?;
         let rough = rough.ok_or_else(|| self.out_of_reach(delta))?;
@@ -213,6 +222,10 @@ impl<'a> AllocationAccountant<'a> {
             failed += probability;
             let (sigma, epsilon) = at(x);
             let (evaluation, upper) = self.certified((sigma, epsilon), probability, attempt);
+            // A bound far above the estimate says that the samples are too few, not what is needed.
+            if upper > 0.5 * target && evaluation.mean() < MIN_ESTIMATE * upper {
+                break;
+            }
             if upper <= target {
                 return Ok(AllocationGuarantee {
                     sigma,
@@ -232,24 +245,20 @@ impl<'a> AllocationAccountant<'a> {
     /// Returns an estimate of δ and a bound on both directions that holds but with the failure
     /// probability, from fresh samples.
     fn certified(&self, at: (f64, f64), failure: f64, attempt: u32) -> (Moments, f64) {
-        let half = 0.5 * failure;
-        let seed = self.seed(attempt);
-        let found = added::moments(self.bins, at, (self.samples, seed));
-        let added = found.upper(self.samples, half);
-        (found, self.removed(at, added, attempt, half).max(added))
-    }
-
-    /// Returns a bound on δ of the direction that removes a record: one that is at most `enough`
-    /// from few samples, or one from all.
-    fn removed(&self, at: (f64, f64), enough: f64, attempt: u32, failure: f64) -> f64 {
-        let seed = self.seed(attempt) ^ 3;
+        let part = 0.25 * failure;
+        let found = added::moments(self.bins, at, (self.samples, self.seed(attempt)));
+        let added = found.upper(self.samples, 2.0 * part);
+        let mut removed = removed::bound(self.bins, at);
+        // Mostly far smaller than the other direction, so that few samples suffice.
         let few = REMOVED_SAMPLES.min(self.samples);
-        let found = removed::upper(self.bins, at, enough, (few, seed), 0.5 * failure);
-        if found <= enough || few == self.samples {
-            return found;
+        for (samples, seed) in [(few, attempt), (self.samples, attempt + TRIES)] {
+            if removed > added {
+                let drawn = (samples, self.seed(seed) ^ 3);
+                let moments = removed::moments(self.bins, at, drawn);
+                removed = removed.min(moments.upper(samples, part));
+            }
         }
-        let drawn = (self.samples, self.seed(attempt + TRIES + 1) ^ 3);
-        removed::upper(self.bins, at, enough, drawn, 0.5 * failure)
+        (found, removed.max(added))
     }
 
     /// Returns an estimate of the σ of (ε, δ), not a bound, near `start`; for fits.

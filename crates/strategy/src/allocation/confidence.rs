@@ -40,11 +40,14 @@ impl Moments {
     /// The empirical Bernstein inequality: `mean + √(2V ln(2/β)/n) + 7B ln(2/β)/(3(n − 1))` for weights
     /// from 0 to B. *Source*: Maurer and Pontil, Empirical Bernstein bounds and sample variance
     /// penalization (2009), Theorem 4.
+    ///
+    /// Infinite if a weight is not finite.
     pub fn upper(&self, samples: usize, failure_probability: f64) -> f64 {
         let (ln, count) = ((2.0 / failure_probability).ln(), samples as f64);
-        self.mean()
+        let bound = self.mean()
             + (2.0 * self.variance() * ln / count).sqrt()
-            + 7.0 * self.largest * ln / (3.0 * (count - 1.0))
+            + 7.0 * self.largest * ln / (3.0 * (count - 1.0));
+        if bound.is_nan() { f64::INFINITY } else { bound }
     }
 }
 

@@ -8,8 +8,8 @@ use rand_distr::StandardNormal;
 use super::bins::Bins;
 use matmech_linalg::{exp_in_place, matmul};
 
-/// Samples drawn at once.
-const BATCH: usize = 512;
+/// Samples drawn at once: few enough for the cache.
+const BATCH: usize = 64;
 
 /// Draws `N(0, M)` for every sample, the same ones for the same seed, and calls `visit` with the
 /// generator and the sample. O(samples · b²).

@@ -12,46 +12,30 @@ use super::confidence::Moments;
 use super::outputs;
 use matmech_privacy::sampled::normal_below;
 
-/// The quantities of the bounds.
-#[derive(Debug)]
-struct Mean {
-    /// Ā.
-    variance: f64,
-    /// τ.
-    half_trace: f64,
+/// The variance Ā and τ.
+fn mean_output(bins: &Bins, sigma: f64) -> (f64, f64) {
+    let square = sigma * sigma;
+    let mean = |x: Option<f64>| x.unwrap_or(0.0) / square;
+    (mean(bins.gram().mean()), 0.5 * mean(bins.gram().diag().mean()))
 }
 
-impl Mean {
-    fn of(bins: &Bins, sigma: f64) -> Self {
-        let square = sigma * sigma;
-        let half_trace = 0.5 * bins.gram().diag().mean().unwrap_or(0.0) / square;
-        Mean { variance: bins.gram().mean().unwrap_or(0.0) / square, half_trace }
-    }
-
-    /// Returns the bound by Jensen's inequality.
-    fn bound(&self, epsilon: f64) -> f64 {
-        let root = self.variance.sqrt();
-        let start = (self.half_trace - epsilon) / root;
-        let factor = (epsilon - self.half_trace + 0.5 * self.variance).exp();
-        (normal_below(start) - factor * normal_below(start - root)).max(0.0)
-    }
+/// Returns the bound by Jensen's inequality.
+pub(super) fn bound(bins: &Bins, (sigma, epsilon): (f64, f64)) -> f64 {
+    let (variance, half_trace) = mean_output(bins, sigma);
+    let root = variance.sqrt();
+    let start = (half_trace - epsilon) / root;
+    let factor = (epsilon - half_trace + 0.5 * variance).exp();
+    (normal_below(start) - factor * normal_below(start - root)).max(0.0)
 }
 
-/// Returns an upper bound on δ: without samples if that is at most `enough`, otherwise one that
-/// holds but with the failure probability.
-pub(super) fn upper(
+/// Returns the moments of the weights, whose mean is δ.
+pub(super) fn moments(
     bins: &Bins,
     (sigma, epsilon): (f64, f64),
-    enough: f64,
     (samples, seed): (usize, u64),
-    failure_probability: f64,
-) -> f64 {
-    let mean = Mean::of(bins, sigma);
-    let bound = mean.bound(epsilon);
-    if bound <= enough {
-        return bound;
-    }
-    let (gap, variance) = ((epsilon - mean.half_trace).max(0.0), mean.variance);
+) -> Moments {
+    let (variance, half_trace) = mean_output(bins, sigma);
+    let gap = (epsilon - half_trace).max(0.0);
     let t = gap / variance;
     let square = sigma * sigma;
     let count = bins.count() as f64;
@@ -70,5 +54,5 @@ pub(super) fn upper(
         moments.add(ln_weight.exp() * -(epsilon + ln_ratio).exp_m1().min(0.0));
     });
     moments.largest = (-0.5 * gap * gap / variance).exp();
-    moments.upper(samples, failure_probability).min(bound)
+    moments
 }

@@ -4,8 +4,10 @@
 const MAX_EVALUATIONS: usize = 60;
 
 /// Returns an x > 0 with |f(x)| ≤ `tolerance` for a decreasing f, by growing steps and the Illinois
-/// method on ln x, or the upper end of an interval of relative width 1e-5; `None` if f does not
-/// change its sign within [1e-6, 1e9] or after 60 evaluations.
+/// method on ln x, or the upper end of an interval of relative width 1e-5.
+///
+/// An x near 1e-6 if f is negative down to it; `None` if f is positive up to 1e9, or after 60
+/// evaluations.
 ///
 /// # Errors
 /// As f.
@@ -21,11 +23,11 @@ pub(super) fn zero_of_decreasing<E>(
         return Ok(Some(x));
     }
     let up = y > 0.0;
-    let (mut step, mut evaluations) = (1.15f64, 1);
+    let (mut step, mut evaluations) = ((1.0 + 0.3 * y.abs()).min(1.15), 1);
     let (mut low, mut high) = loop {
         let next = if up { x * step } else { x / step };
         if !(1e-6..1e9).contains(&next) {
-            return Ok(None);
+            return Ok((!up).then_some(x));
         }
         let value = bounded(next)?;
         evaluations += 1;

@@ -36,20 +36,17 @@ fn options(samples: usize) -> MonteCarloOptions {
     }
 }
 
-/// The errors of banded square roots in a laboratory, which has about 1 % of noise.
+/// The error of a banded square root in a laboratory, which has about 1 % of noise.
 #[test]
-fn errors_at_the_certified_noise_match_the_laboratory() {
-    let (n, epochs, epsilon, bands, expected) = (64, 1, 1.0, 8, 9.04);
-    {
-        let c = banded(n, bands);
-        let bins = Bins::of_strategy(c.view(), epochs).unwrap();
-        let accountant = AllocationAccountant::new(&bins, options(60_000)).unwrap();
-        let found = accountant.sigma(epsilon, 1e-4).unwrap();
-        let ratio = error(&c) * found.sigma.powi(2) / expected;
-        assert!((0.97..1.05).contains(&ratio), "{n} {epsilon}: {ratio}");
-        assert!(found.failure_probability <= 1e-6 && found.delta == 1e-4);
-        assert_eq!(found, accountant.sigma(epsilon, 1e-4).unwrap());
-    }
+fn the_error_at_the_certified_noise_matches_the_laboratory() {
+    let c = banded(64, 8);
+    let bins = Bins::of_strategy(c.view(), 1).unwrap();
+    let accountant = AllocationAccountant::new(&bins, options(200_000)).unwrap();
+    let found = accountant.sigma(1.0, 1e-4).unwrap();
+    let ratio = error(&c) * found.sigma.powi(2) / 9.04;
+    assert!((0.98..1.02).contains(&ratio), "{ratio}");
+    assert!(found.failure_probability <= 1e-6 && found.delta == 1e-4);
+    assert_eq!(found, accountant.sigma(1.0, 1e-4).unwrap());
 }
 
 /// δ of two bins by integration over the two coordinates, in both directions.
@@ -82,10 +79,10 @@ fn bounds_of_two_bins_are_just_above_the_integral() {
     ] {
         let exact = delta_of_two(&gram, sigma, epsilon);
         let bins = Bins::of_gram(gram).unwrap();
-        let accountant = AllocationAccountant::new(&bins, options(100_000)).unwrap();
+        let accountant = AllocationAccountant::new(&bins, options(400_000)).unwrap();
         let found = accountant.delta(sigma, epsilon).unwrap();
-        assert!(found.delta >= exact && found.delta <= 1.15 * exact, "{found:?} {exact}");
-        assert!((found.estimate.unwrap() / exact - 1.0).abs() < 0.03, "{found:?} {exact}");
+        assert!(found.delta >= exact && found.delta <= 1.08 * exact, "{found:?} {exact}");
+        assert!((found.estimate.unwrap() / exact - 1.0).abs() < 0.015, "{found:?} {exact}");
         // More noise is needed by the bins that dominate.
         let options = MonteCarloOptions { method: Method::Deterministic, ..options(1000) };
         let dominating = AllocationAccountant::new(&bins, options).unwrap();
@@ -112,7 +109,7 @@ fn monte_carlo_agrees_with_the_deterministic_bound_of_exchangeable_bins() {
 /// A likelihood ratio test of the tightest pair: its ε is at most the stated one, and near it.
 #[test]
 fn attacks_reach_most_of_the_stated_epsilon_and_no_more() {
-    let (epsilon, delta, runs) = (1.0, 1e-2, 200_000);
+    let (epsilon, delta, runs) = (1.0, 1e-2, 1_000_000);
     let bins = Bins::of_strategy(banded(32, 8).view(), 1).unwrap();
     let accountant = AllocationAccountant::new(&bins, options(60_000)).unwrap();
     let sigma = accountant.sigma(epsilon, delta).unwrap().sigma;
@@ -159,6 +156,27 @@ fn strategies_and_budgets_that_cannot_be_accounted_are_refused() {
         assert!(few.sigma(epsilon, delta).is_err(), "{epsilon} {delta}");
     }
     assert!(AllocationAccountant::new(&bins, options(10)).is_err());
+}
+
+/// The tilt reaches a small δ, with a bound not far above the estimate.
+#[test]
+fn small_deltas_are_reached() {
+    let bins = Bins::of_strategy(banded(12, 4).view(), 2).unwrap();
+    let accountant = AllocationAccountant::new(&bins, options(400_000)).unwrap();
+    let found = accountant.sigma(1.0, 1e-6).unwrap();
+    assert!(found.estimate.unwrap() > 0.6e-6, "{found:?}");
+}
+
+/// Noise far above and far below what a budget needs.
+#[test]
+fn extreme_noise_has_valid_bounds() {
+    let bins = Bins::of_strategy(banded(16, 4).view(), 1).unwrap();
+    let accountant = AllocationAccountant::new(&bins, options(20_000)).unwrap();
+    assert!(accountant.epsilon(1e6, 1e-3).unwrap().epsilon < 1e-3);
+    for sigma in [1e-6, 1e-3, 0.03] {
+        let found = accountant.delta(sigma, 1.0).unwrap();
+        assert!((0.99..=1.0).contains(&found.delta), "{found:?}");
+    }
 }
 
 /// Negative entries cost as much as positive ones: an attacker chooses the signs.

@@ -27,6 +27,9 @@ use super::outputs;
 /// Largest k.
 const MAX_POWER: usize = 400;
 
+/// Largest logarithm of a product of entries of E.
+const MAX_LN: f64 = 600.0;
+
 /// Number of larger k that are tried after the best one.
 const PATIENCE: usize = 3;
 
@@ -63,8 +66,12 @@ impl<'a> Tilted<'a> {
     pub fn new(bins: &'a Bins, sigma: f64, epsilon: f64) -> Self {
         let mut found = Tilted::of_p(bins, sigma);
         let mut least = found.ln_largest_weight(epsilon);
+        let largest = bins.largest().0 / (sigma * sigma);
         let (mut sum, mut power) = (0.0, 1);
-        while power < MAX_POWER && power < found.power + PATIENCE {
+        while power < MAX_POWER
+            && power < found.power + PATIENCE
+            && power as f64 * largest < MAX_LN
+        {
             sum += found.ln_largest_mean(power);
             power += 1;
             let bound = sum + ln_largest_of_ratio(power, epsilon);

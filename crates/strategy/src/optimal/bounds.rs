@@ -26,10 +26,13 @@ impl Default for OptimalOptions {
 pub struct Optimal {
     /// The tolerance and the limits. Default [`OptimalOptions::default`].
     pub options: OptimalOptions,
-    /// The number of bands under min-separation. Default the separation.
+    /// The number of bands under min-separation, where it is the separation by default, and under
+    /// random allocation.
     pub bands: Option<usize>,
     /// Whether columns have equal norms under min-separation (BandMF). Default false.
     pub equal_norms: bool,
+    /// Whether the strategy is a Toeplitz matrix under random allocation. Default false.
+    pub is_toeplitz: bool,
 }
 
 impl Optimal {

@@ -22,7 +22,7 @@ impl StrategySelector for Optimal {
     }
 
     fn options(&self) -> &'static [&'static str] {
-        &["tolerance", "max-iterations", "bands", "norms"]
+        &["tolerance", "max-iterations", "bands", "norms", "form"]
     }
 
     fn configured(&self, call: &Call<'_>) -> Result<Box<dyn StrategySelector>> {
@@ -50,7 +50,7 @@ impl StrategySelector for Optimal {
         problem.check()?;
         self.check_bands(problem.participation)?;
         if let Participation::Random { .. } = problem.participation {
-            return Ok((allocated::select(problem, self.name(), self.bands)?, None));
+            return Ok((allocated::select(problem, self)?, None));
         }
         if let Some(optimum) = tridiagonal::solve(problem, &self.options)? {
             let selection = optimum.selection();
@@ -112,20 +112,27 @@ impl Optimal {
             Some("equal") => true,
             Some(other) => return Err(call.refuse("norms=free or norms=equal", other)),
         };
+        optimal.is_toeplitz = match call.written("form") {
+            None | Some("free") => false,
+            Some("toeplitz") => true,
+            Some(other) => return Err(call.refuse("form=free or form=toeplitz", other)),
+        };
         Ok(optimal)
     }
 
-    /// Checks that the options for bands are used with min-separation.
+    /// Checks that the options for bands and forms are used with a participation that has them.
     pub(super) fn check_bands(&self, participation: Participation) -> Result<()> {
-        if (self.bands.is_none() && !self.equal_norms)
-            || matches!(participation, Participation::MinSeparation { .. })
-            || (matches!(participation, Participation::Random { .. }) && !self.equal_norms)
-        {
+        let valid = match participation {
+            Participation::MinSeparation { .. } => !self.is_toeplitz,
+            Participation::Random { .. } => !self.equal_norms,
+            _ => self.bands.is_none() && !self.equal_norms && !self.is_toeplitz,
+        };
+        if valid {
             return Ok(());
         }
         Err(Error::bad_input(
-            "options `bands` and `norms` of the optimal strategy",
-            "participation=min-sep:B,K, or bands with participation=random:K",
+            "options `bands`, `norms` and `form` of the optimal strategy",
+            "participation=min-sep:B,K, or bands and form with participation=random:K",
             format!("participation `{participation}`"),
             "leave the options out, or set the participation",
         ))

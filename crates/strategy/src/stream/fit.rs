@@ -150,7 +150,7 @@ fn recurrence(problem: &Problem<'_>, buffers: usize, options: &StreamOptions) ->
 fn allocated(problem: &Problem<'_>, buffers: usize) -> Result<Fitted> {
     let (epochs, target) = allocated::allocation_of(problem, MAX_ALLOCATED_STEPS)?;
     let steps = problem.workload.cells();
-    let form = Recurrent { steps, buffers, horizon: steps / epochs };
+    let form = Recurrent { steps, buffers };
     let gram = problem.workload.gram()?.to_dense()?;
     let fit = allocated::fit(&form, gram.view(), epochs, target, None, &FitLimits::default())?;
     let parts = form.parts(&fit.variables);
