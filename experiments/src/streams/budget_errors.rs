@@ -31,13 +31,13 @@ pub struct BudgetErrors;
 #[serde(deny_unknown_fields)]
 pub struct Grid {
     delta: f64,
-    epsilons: Vec<f64>,
     runs: Vec<Run>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Run {
+    epsilons: Vec<f64>,
     /// Workload strings over one attribute.
     workloads: Vec<String>,
     /// `single`, `epochs:K`, `min-sep:B,K` or `random:K`.
@@ -80,7 +80,7 @@ impl Kind for BudgetErrors {
             }
             for workload in &run.workloads {
                 for participation in &run.participations {
-                    for epsilon in &grid.epsilons {
+                    for epsilon in &run.epsilons {
                         cells.extend(run.methods.iter().map(|method| {
                             let params = Params {
                                 workload: workload.clone(),
