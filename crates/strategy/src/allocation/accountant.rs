@@ -199,9 +199,8 @@ impl<'a> AllocationAccountant<'a> {
         let excess = |x: f64, share: f64| {
             let (sigma, epsilon) = at(x);
             let samples = ((self.samples as f64 * share) as usize).max(1000);
-            let predicted = |found: Moments| {
-                found.upper(self.samples, 0.25 * failure) + found.standard_error()
-            };
+            let predicted =
+                |found: Moments| found.upper(self.samples, 0.25 * failure) + found.standard_error();
             let drawn = (samples, self.seed(0) ^ 2);
             let mut bound = predicted(added::moments(self.bins, (sigma, epsilon), drawn));
             if removed::bound(self.bins, (sigma, epsilon)) > bound {

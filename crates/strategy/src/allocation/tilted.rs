@@ -68,9 +68,7 @@ impl<'a> Tilted<'a> {
         let mut least = found.ln_largest_weight(epsilon);
         let largest = bins.largest().0 / (sigma * sigma);
         let (mut sum, mut power) = (0.0, 1);
-        while power < MAX_POWER
-            && power < found.power + PATIENCE
-            && power as f64 * largest < MAX_LN
+        while power < MAX_POWER && power < found.power + PATIENCE && power as f64 * largest < MAX_LN
         {
             sum += found.ln_largest_mean(power);
             power += 1;
