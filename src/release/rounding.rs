@@ -181,3 +181,17 @@ pub(super) fn rounded(
     let rank = Semidefinite::of(factor.real()?.gram()?.view())?.rank();
     Ok((rank == full_rank(shape)).then_some(factor))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::completion_share;
+
+    #[test]
+    fn products_of_completed_strategies_have_a_bounded_condition_number() {
+        assert_eq!([0, 1].map(completion_share), [1e-7; 2]);
+        for factors in 1..10 {
+            let condition = completion_share(factors).powf(-0.5 * factors as f64);
+            assert!(condition <= 1e6 * (1.0 + 1e-12), "{factors}: {condition}");
+        }
+    }
+}
