@@ -15,7 +15,7 @@
 use std::collections::HashMap;
 
 use super::least_squares::Estimates;
-use super::whitened::Weights;
+use super::whitened::{Weights, unmeasured};
 use crate::domain::{AttributeSet, AxisSet, coordinates};
 use crate::error::{Error, Result};
 use crate::residual::spread_for;
@@ -229,13 +229,11 @@ impl Estimates {
             }
         }
         for query in chosen {
-            let row = |(index, rows): (usize, &'_ HashMap<usize, Vec<f64>>)| rows[&index].clone();
-            let of_axes: Vec<Vec<f64>> =
-                coordinates(&counts, *query).into_iter().zip(&rows).map(row).collect();
-            let of_axes: Vec<&[f64]> = of_axes.iter().map(Vec::as_slice).collect();
-            if let Some(weights) = self.weights_of_product(group.attributes(), &of_axes)? {
-                call(*query, weights);
-            }
+            let indices = coordinates(&counts, *query).into_iter().zip(&rows);
+            let of_axes: Vec<&[f64]> =
+                indices.filter_map(|(index, rows)| rows.get(&index)).map(Vec::as_slice).collect();
+            let weights = self.weights_of_product(group.attributes(), &of_axes)?;
+            call(*query, weights.ok_or_else(unmeasured)?);
         }
         Ok(())
     }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use super::conditions::{CANCELLED, MIN_SHARE};
 use super::least_squares::Estimates;
 use super::variances::add_products;
-use super::whitened::{MAX_ROUNDING, Weights, dot, factors_of, kron};
+use super::whitened::{MAX_ROUNDING, Weights, dot, factors_of, kron, unmeasured};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::workload::query::ProductRows;
@@ -155,7 +155,8 @@ impl Estimates {
     /// known answers, O(rows) per query and known answer.
     ///
     /// # Errors
-    /// The singular value decomposition of a factor fails.
+    /// A component in a subspace that was not measured, or the singular value decomposition of a
+    /// factor fails.
     pub(in crate::release) fn product_covariances(
         &self,
         a: &ProductRows,
@@ -220,9 +221,8 @@ impl Estimates {
     fn whitened_product(&self, products: &ProductRows, query: usize) -> Result<Weights> {
         let indices = products.row_indices(query).into_iter().zip(products.rows());
         let rows: Vec<&[f64]> = indices.map(|(k, rows)| rows[k].as_slice()).collect();
-        // Queries were checked: every component was measured.
         let weights = self.weights_of_product(products.attributes(), &rows)?;
-        Ok(self.whitened(weights.unwrap_or_default()))
+        Ok(self.whitened(weights.ok_or_else(unmeasured)?))
     }
 
     /// Returns what the known answers explain of some queries, by their indices.

@@ -155,7 +155,8 @@ impl WeightSums {
             return 0.0;
         }
         let sums = self.0.row(end).into_iter().zip(self.0.row(first));
-        sums.map(|(end, first)| (end - first).powi(2)).sum()
+        let weights: Vec<f64> = sums.map(|(end, first)| end - first).collect();
+        dot(&weights, &weights)
     }
 }
 

@@ -150,6 +150,11 @@ impl Estimates {
     }
 }
 
+/// Returns the error of a query that was not checked before.
+pub(super) fn unmeasured() -> Error {
+    Error::bug("variances", "queries whose components were measured", "an unmeasured component")
+}
+
 /// Returns the factors of the strategy of a release.
 pub(super) fn factors_of(strategy: &SubspaceStrategy) -> Result<&[StrategyFactor]> {
     match strategy {
