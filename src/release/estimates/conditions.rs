@@ -15,7 +15,8 @@
 use std::collections::HashMap;
 
 use super::least_squares::Estimates;
-use super::whitened::{Weights, unmeasured};
+use super::weights::{Direction, Weights};
+use super::whitened::unmeasured;
 use crate::domain::{AttributeSet, AxisSet, coordinates};
 use crate::error::{Error, Result};
 use crate::residual::spread_for;
@@ -38,15 +39,6 @@ struct Known {
     /// 1 for the values in the set, 0 for others, per attribute.
     rows: Vec<Vec<f64>>,
     value: f64,
-}
-
-/// A direction in which the schema determines the estimates, of variance 1 before it does.
-#[derive(Debug)]
-pub(super) struct Direction {
-    /// The whitened direction u.
-    pub(super) whitened: Weights,
-    /// √Var_A P B_A⁺ u_A: the products of u with whitened queries are answers on these cells.
-    cells: HashMap<AttributeSet, Vec<f64>>,
 }
 
 /// Refuses more impossible cells than estimates can be conditioned on.

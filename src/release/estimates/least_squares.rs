@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use super::conditions::Direction;
-use super::whitened::Weights;
+use super::weights::{Direction, Weights};
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
 use crate::planner::{Decomposition, SubspaceStrategy};

@@ -4,6 +4,7 @@ pub(super) mod conditions;
 mod least_squares;
 mod products;
 mod variances;
+mod weights;
 mod whitened;
 
 pub(super) use conditions::CANCELLED;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use ndarray::Array2;
 
 use super::least_squares::Estimates;
-use super::whitened::{dot, factors_of};
+use super::weights::dot;
+use super::whitened::factors_of;
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
 use crate::residual::{Measure, centre_for, project_for};
