@@ -89,11 +89,6 @@ def table(file, columns):
             "another number", file)
     return rows[1:]
 
-EPSILON = 2.0**-52
-# Maximum rounding errors of estimates, in standard errors. A strategy for some of the queries on its
-# attributes spends a small part of the budget on the others, which multiplies rounding errors.
-MAX_ROUNDING = 1e-3
-
 PRINTED = re.compile(r"-?\d+\.\d{6,}").fullmatch
 QUERY = ["attributes", "family", "query", "cells"]
 
@@ -149,15 +144,14 @@ def named_on(attribute, part, nested):
     names = attribute.names(int(ends[1]), int(ends[2])) if ends else []
     return [[attribute.name]] + [[text] for text in names]
 
-def printed(texts, values, what, file, sides=None, rounding=0.0):
-    """Checks numbers as they are printed; `sides` says which way intervals are rounded, and
-    `rounding` how exact doubles are."""
+def printed(texts, values, what, file, sides=None):
+    """Checks numbers as they are printed; `sides` says which way intervals are rounded."""
     for k, text in enumerate(texts):
         if not PRINTED(text):
             differ(f"line {k + 2}: {what} with six decimals or more", text, file)
     found = np.array([float(text) for text in texts])
     unit = np.array([10.0**-len(text.partition(".")[2]) for text in texts])
-    slack = CLOSE * np.maximum(1.0, abs(values)) + rounding
+    slack = CLOSE * np.maximum(1.0, abs(values))
     low = values - slack - (0.5 if sides is None else 1.0 * (sides == "low")) * unit
     high = values + slack + (0.5 if sides is None else 1.0 * (sides == "high")) * unit
     wrong = np.flatnonzero(~((found >= low) & (found <= high)))
@@ -165,9 +159,7 @@ def printed(texts, values, what, file, sides=None, rounding=0.0):
         k = wrong[0]
         differ(f"line {k + 2}: {what} {float(values[k])!r}", f"{texts[k]} ({len(wrong)} differ)",
                file)
-    return f"{len(found)} numbers, to the digits printed" + (
-        f", or {rounding:.1g}: rounding errors of an ill-conditioned strategy" if rounding > 1e-7
-        else "")
+    return f"{len(found)} numbers, to the digits printed"
 
 class Answers:
     """The unbiased answers of a release, recomputed."""
@@ -185,8 +177,6 @@ class Answers:
         self.values, _, variances = (np.concatenate(column) for column in zip(*parts))
         self.deviations = np.sqrt(np.maximum(variances, 0))
         self.counts = [len(before) for _, before, _ in parts]
-        condition = max(term.condition() for term in measured.terms)  # its square in normal equations
-        self.rounding = min(MAX_ROUNDING, EPSILON * condition**2) * self.deviations.max()
         self.errors = errors
 
 def weights_of(groups, counts):
@@ -237,14 +227,13 @@ def answers_of_plan(report, folder, measured):
         values[known] = np.where(abs(values - np.round(values)) < 1e-6 * np.maximum(1, abs(values)),
                                  np.round(values), values)[known]
         made["values"] = values
-        return printed(made["estimate"], values, "estimate", file, rounding=answers.rounding)
+        return printed(made["estimate"], values, "estimate", file)
     def intervals():
         reach, deviations = folder.statement["intervals"], made["answers"].deviations
         for suffix, length in (("", reach["single"]), ("_all", reach["simultaneous"])):
             for side, sign in (("low", -1), ("high", 1)):
                 name = f"{side}_95{suffix}"
-                printed(made[name], made["values"] + sign * length * deviations, name, file, side,
-                        (1 + length) * made["answers"].rounding)
+                printed(made[name], made["values"] + sign * length * deviations, name, file, side)
         return "95 % intervals of single answers and of all answers together"
     def weights():
         found = np.array([float(text) for text in made["weight"]])
@@ -261,8 +250,7 @@ def answers_of_plan(report, folder, measured):
         report.add("standard errors and intervals", UNCHECKED, why="the estimates are not known")
         return
     report.check("standard errors", lambda: printed(
-        made["standard_error"], made["answers"].deviations, "standard error", file,
-        rounding=made["answers"].rounding))
+        made["standard_error"], made["answers"].deviations, "standard error", file))
     report.check("lengths of intervals", interval_lengths, folder, len(made["rows"]))
     report.check("intervals", intervals)
     report.check("weights", weights)

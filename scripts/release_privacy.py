@@ -25,7 +25,6 @@ class Factor:
         self.shape, self.rows = tuple(shape), rows
         self.cells = math.prod(self.shape)
         self.count = self.cells if rows is None else len(rows)
-        self.condition = 1.0  # the quotient of singular values, known with the inverse
 
     @functools.cached_property
     def gram(self):  # B^T B in doubles
@@ -64,7 +63,6 @@ class Factor:
         u, s, v = np.linalg.svd((self.rows / scale).astype(float), full_matrices=False)
         rank = int((s > 1e-10 * s[0]).sum())
         inverse = (v[:rank].T / s[:rank]) @ u[:, :rank].T / scale
-        self.condition = s[0] / s[rank - 1]
         return inverse, rank == math.prod(k - 1 for k in self.shape)
 
 class Term:
@@ -79,9 +77,6 @@ class Term:
 
     def rows(self):
         return math.prod(factor.count for factor in self.factors)
-
-    def condition(self):  # the quotient of the largest and the smallest singular value
-        return math.prod(factor.condition for factor in self.factors)
 
     def largest(self):
         return self.scale**2 * math.prod(factor.largest for factor in self.factors)

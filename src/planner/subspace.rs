@@ -132,6 +132,27 @@ impl SubspaceStrategy {
         }
     }
 
+    /// Returns `B^{+T} qᵀ`, the weights of [`SubspaceStrategy::answers`] in the estimate of a
+    /// residual query.
+    ///
+    /// The variance of the query at unit privacy cost is their sum of squares. O(cells · Σ sizes)
+    /// time, O(cells log cells) for Fourier strategies.
+    ///
+    /// # Errors
+    /// The query has the wrong length.
+    pub fn weights_of(&self, query: &[f64]) -> Result<Vec<f64>> {
+        match self {
+            SubspaceStrategy::Kronecker(factors) => {
+                let back =
+                    factors.iter().map(StrategyFactor::inverse).collect::<Result<Vec<_>>>()?;
+                let views: Vec<_> = back.iter().map(|b| b.t()).collect();
+                Ok(linalg::kron_apply(&views, query.to_vec())?)
+            }
+            // The strategy is symmetric.
+            SubspaceStrategy::Fourier { .. } => self.reconstruct(query),
+        }
+    }
+
     /// Returns `V⁺ qᵀ`: the covariance of the estimate of [`SubspaceStrategy::reconstruct`] with the
     /// answer to a residual query, at unit privacy cost.
     ///

@@ -10,10 +10,34 @@ use matmech_linalg::{self as linalg, Semidefinite};
 /// Maximum cells of a joint factor, whose rows are a dense matrix.
 const MAX_CELLS: usize = 2500;
 
-/// The share of the privacy cost for directions that a strategy does not measure.
+/// Minimum share of the privacy cost for directions that a strategy does not measure.
 ///
 /// With it the rows span the whole residual subspace, and rounding cannot lose a query.
-const COMPLETION_SHARE: f64 = 1e-7;
+const MIN_COMPLETION_SHARE: f64 = 1e-7;
+
+/// Maximum quotient of the singular values of a product of strategies that is due to completion.
+///
+/// Estimates have rounding errors of up to about ε times the quotient, in standard errors.
+const MAX_CONDITION: f64 = 1e6;
+
+/// Returns the share of the privacy cost with which strategies are completed, if products have up to
+/// so many factors that do not measure their whole subspace.
+///
+/// A factor that is completed with the share s has singular values that differ by s^(−½), and a
+/// product of k such factors has some that differ by s^(−k/2): at most 10⁶, so that
+/// s = max(10⁻⁷, 10^(−12/k)).
+pub(super) fn completion_share(factors: usize) -> f64 {
+    MAX_CONDITION.powf(-2.0 / factors.max(1) as f64).max(MIN_COMPLETION_SHARE)
+}
+
+/// Returns whether a factor measures its whole residual subspace.
+///
+/// # Errors
+/// The eigensolver fails.
+pub(super) fn spans(factor: &StrategyFactor) -> Result<bool> {
+    let eigenvalues = linalg::eigvalsh(factor.gram()?.view())?;
+    Ok(linalg::nonzero_eigenvalues(&eigenvalues).len() == full_rank(factor.shape()))
+}
 
 /// Maximum difference of V from `(I − J/n)·n/(n − 1)` for rounding to `nI − J`.
 const MAX_DIFFERENCE: f64 = 2e-7;
@@ -95,9 +119,15 @@ pub(super) fn is_centred_identity(factor: &StrategyFactor, uniform: bool) -> Res
 
 /// Returns rows with Gram matrix V that span the whole residual subspace of the measure.
 ///
+/// `share` is that of the privacy cost for directions that V does not measure.
+///
 /// # Errors
 /// The factor has too many cells, or the eigensolver fails.
-pub(super) fn spanning_rows(factor: &StrategyFactor, weights: &[Vec<i64>]) -> Result<Array2<f64>> {
+pub(super) fn spanning_rows(
+    factor: &StrategyFactor,
+    weights: &[Vec<i64>],
+    share: f64,
+) -> Result<Array2<f64>> {
     let cells = factor.cells();
     if cells > MAX_CELLS {
         return Err(Error::too_large(
@@ -123,8 +153,7 @@ pub(super) fn spanning_rows(factor: &StrategyFactor, weights: &[Vec<i64>]) -> Re
     let centring: Vec<Array2<f64>> = centring.collect();
     let rest = linalg::gram_of(linalg::kron_all(centring.iter().map(|c| c.view())).view());
     let top = rest.diag().iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-    let completed =
-        gram.as_ref() + &(rest * (COMPLETION_SHARE * factor.sensitivity_squared() / top));
+    let completed = gram.as_ref() + &(rest * (share * factor.sensitivity_squared() / top));
     Ok(Semidefinite::of(completed.view())?.root())
 }
 
@@ -151,4 +180,18 @@ pub(super) fn rounded(
     }
     let rank = Semidefinite::of(factor.real()?.gram()?.view())?.rank();
     Ok((rank == full_rank(shape)).then_some(factor))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::completion_share;
+
+    #[test]
+    fn products_of_completed_strategies_have_a_bounded_condition_number() {
+        assert_eq!([0, 1].map(completion_share), [1e-7; 2]);
+        for factors in 1..10 {
+            let condition = completion_share(factors).powf(-0.5 * factors as f64);
+            assert!(condition <= 1e6 * (1.0 + 1e-12), "{factors}: {condition}");
+        }
+    }
 }

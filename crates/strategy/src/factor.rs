@@ -286,11 +286,23 @@ impl StrategyFactor {
             ),
             Form::Queries(_) | Form::Source(_) => {
                 let queries = self.queries()?;
-                let inverse = linalg::least_squares_inverse(queries.view(), self.gram()?.view())?;
+                let inverse = linalg::least_squares_inverse(queries.view())?;
                 (queries, inverse)
             }
         };
         Ok(self.0.pair.get_or_init(|| (queries, Arc::new(inverse))))
+    }
+
+    /// Returns `A^{+T} qᵀ`, the weights of the answers of [`StrategyFactor::queries`] in the
+    /// estimate of a query.
+    ///
+    /// With the weights w of q and u of r, `q V⁺ rᵀ = w · u`. For ill-conditioned strategies the
+    /// rounding errors of this product are far below those of V⁺. O(queries · cells).
+    ///
+    /// # Errors
+    /// The query has another length, or the eigensolver fails.
+    pub fn weights_of(&self, query: &[f64]) -> Result<Vec<f64>> {
+        Ok(linalg::kron_apply(&[self.inverse()?.t()], query.to_vec())?)
     }
 
     /// Returns `q V⁺ qᵀ`, the variance of a query in the range of V at unit noise.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
+use super::weights::{Direction, Weights};
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
 use crate::planner::{Decomposition, SubspaceStrategy};
@@ -16,7 +17,7 @@ use crate::workload::{Family, GroupedWorkload, QueryGroup};
 /// The estimate of one residual subspace.
 #[derive(Debug)]
 pub(super) struct Part {
-    /// The projected least-squares estimate from the noisy answers: cells of the marginal.
+    /// The projected least-squares estimate from the conditioned answers: cells of the marginal.
     pub(super) estimate: Vec<f64>,
     /// The strategy at unit privacy cost.
     pub(super) strategy: Arc<SubspaceStrategy>,
@@ -37,12 +38,9 @@ pub struct Estimates {
     pub(super) measure: ReferenceMeasure,
     pub(super) parts: HashMap<AttributeSet, Part>,
     pub(super) known: Mutex<KnownVariances>,
-    /// The directions in which the schema determines the estimates, orthonormal before it does.
+    /// The directions in which the schema determines the estimates, orthonormal when whitened.
     pub(super) directions: Vec<Direction>,
 }
-
-/// A vector over the cells of every subspace.
-pub(super) type Direction = HashMap<AttributeSet, Vec<f64>>;
 
 /// Variances by factor and families, which many groups share.
 pub(super) type KnownVariances = HashMap<(usize, Vec<Family>), Arc<Vec<f64>>>;
@@ -60,6 +58,7 @@ impl Estimates {
         let measure = rounding::reference_measure(&measurements.weights, &schema.sizes())?;
         let mut reals: HashMap<*const IntegerFactor, (usize, StrategyFactor)> = HashMap::new();
         let mut parts = HashMap::with_capacity(measurements.list.len());
+        let mut answers = Weights::default();
         for (measurement, noisy) in &measurements.list {
             let strategy = &measurement.strategy;
             let mut factors = Vec::with_capacity(strategy.factors().len());
@@ -73,19 +72,33 @@ impl Estimates {
             let (indices, factors) = factors.into_iter().unzip();
             let scale = strategy.scale();
             let strategy = Arc::new(SubspaceStrategy::Kronecker(factors));
-            let scaled: Vec<f64> = noisy.iter().map(|answer| *answer as f64 / scale).collect();
-            let mut estimate = strategy.reconstruct(&scaled)?;
+            let scaled = noisy.iter().map(|answer| *answer as f64 / scale).collect();
             let attributes = measurement.attributes;
-            if !measure.is_uniform() {
-                project_for(&strategy.shape(), &mut estimate, &measure.of(attributes));
-            }
+            answers.0.insert(attributes, scaled);
             let noise = measurement.deviation.variance() / (scale * scale);
-            parts.insert(attributes, Part { estimate, strategy, factors: indices, noise });
+            let part = Part { estimate: Vec::new(), strategy, factors: indices, noise };
+            parts.insert(attributes, part);
         }
         let (known, directions) = (Mutex::default(), Vec::new());
         let mut estimates = Estimates { schema, measure, parts, known, directions };
-        estimates.condition(&measurements.public_counts)?;
+        estimates.condition(&mut answers, &measurements.public_counts)?;
+        for (set, answers) in &answers.0 {
+            let estimate = estimates.reconstructed(*set, answers)?;
+            estimates.parts.entry(*set).and_modify(|part| part.estimate = estimate);
+        }
         Ok(estimates)
+    }
+
+    /// Returns P B⁺ y for answers y of the strategy of a measured subspace.
+    pub(super) fn reconstructed(&self, set: AttributeSet, answers: &[f64]) -> Result<Vec<f64>> {
+        let Some(part) = self.parts.get(&set) else {
+            return Err(Error::bug("estimates", "a measured subspace", format!("{set:?}")));
+        };
+        let mut estimate = part.strategy.reconstruct(answers)?;
+        if !self.measure.is_uniform() {
+            project_for(&part.strategy.shape(), &mut estimate, &self.measure.of(set));
+        }
+        Ok(estimate)
     }
 
     /// Returns the schema.

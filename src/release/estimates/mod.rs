@@ -4,6 +4,8 @@ pub(super) mod conditions;
 mod least_squares;
 mod products;
 mod variances;
+mod weights;
+mod whitened;
 
+pub(super) use conditions::CANCELLED;
 pub use least_squares::Estimates;
-pub(super) use products::Covariance;

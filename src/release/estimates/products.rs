@@ -3,49 +3,25 @@
 //! The answers to two queries q and r, products of rows, have the covariance
 //!
 //! ```text
-//! Σ_A Var_A · q_A V_A⁺ r_Aᵀ        q_A the component of q in the subspace of A
+//! Σ_A Var_A · p_A · s_A        p_A = B_A^{+T} q_Aᵀ, s_A = B_A^{+T} r_Aᵀ
+//!                             q_A, r_A the components in the subspace of A
 //! ```
 //!
 //! The component of a product is the product of centred rows in A and of means elsewhere, so each
 //! term is a product over the factors of the strategy.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use super::conditions::MIN_SHARE;
+use super::conditions::{CANCELLED, MIN_SHARE};
 use super::least_squares::Estimates;
 use super::variances::add_products;
+use super::weights::{Weights, dot, kron};
+use super::whitened::{MAX_ROUNDING, factors_of, unmeasured};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
-use crate::planner::SubspaceStrategy;
-use crate::residual::centre_for;
-use crate::strategy::StrategyFactor;
 use crate::workload::query::ProductRows;
-
-/// Entries of centred rows, and means, below this share of the largest weight are rounding errors.
-const MAX_ROUNDING: f64 = 1e-12;
-
-/// A covariance: of the measurements alone, and after the known answers of the schema.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(in crate::release) struct Covariance {
-    measured: f64,
-    /// The covariance.
-    pub(in crate::release) left: f64,
-}
-
-impl Covariance {
-    /// Adds a multiple of another covariance.
-    pub(in crate::release) fn add(&mut self, weight: f64, other: Covariance) {
-        self.measured += weight * other.measured;
-        self.left += weight * other.left;
-    }
-
-    /// Returns the variance, if this is one: 0 if it is less than 10⁻⁹ of what the measurements
-    /// alone have, because then the answer is known.
-    pub(in crate::release) fn variance(self) -> f64 {
-        if self.left < MIN_SHARE * self.measured { 0.0 } else { self.left.max(0.0) }
-    }
-}
 
 /// The rows of products, centred, with their means.
 struct Centred {
@@ -58,10 +34,18 @@ struct Centred {
     required: AttributeSet,
 }
 
+/// What the known answers explain of a query.
+struct Explained {
+    /// The products of the whitened query with the directions.
+    shares: Vec<f64>,
+    /// What is left of the whitened query, if it is so little that variances would cancel.
+    left: Option<Weights>,
+}
+
 /// The row of an attribute in a query, and in another one.
 type RowPair = (usize, usize, usize);
 
-/// Products of centred rows with the covariance of a factor, by the index of the factor and the
+/// Products of the weights of centred rows in a factor, by the index of the factor and the
 /// rows.
 type KnownProducts = HashMap<(usize, Vec<RowPair>), f64>;
 
@@ -71,14 +55,11 @@ impl Estimates {
         let (mut rows, mut means) = (Vec::new(), Vec::new());
         let (mut varying, mut required) = (AttributeSet::EMPTY, AttributeSet::EMPTY);
         for (&position, of_axis) in positions.iter().zip(products.rows()) {
-            let measure = self.measure.of_attribute(position);
             let (mut has_component, mut has_mean) = (false, false);
             let (mut centred, mut of_rows) = (Vec::new(), Vec::new());
             for row in of_axis {
                 let least = MAX_ROUNDING * row.iter().fold(0.0f64, |max, x| max.max(x.abs()));
-                let mean: f64 = row.iter().enumerate().map(|(c, x)| x * measure.weight(c)).sum();
-                let mut component = row.clone();
-                centre_for(&[row.len()], &mut component, std::slice::from_ref(measure));
+                let (mean, component) = self.centred_row(position, row);
                 has_component |= component.iter().any(|x| x.abs() > least);
                 has_mean |= mean.abs() > least;
                 centred.push(component);
@@ -169,18 +150,20 @@ impl Estimates {
     }
 
     /// Returns the covariances of pairs of answers, given by the indices of a query of `a` and of a
-    /// query of `b`.
+    /// query of `b`, after the known answers of the schema.
     ///
-    /// *Time*: per pair O(2^k) products, with each distinct product of rows and factor once.
+    /// *Time*: per pair O(2^k) products, with each distinct product of rows and factor once; with
+    /// known answers, O(rows) per query and known answer.
     ///
     /// # Errors
-    /// The eigensolver fails.
+    /// A component in a subspace that was not measured, or the singular value decomposition of a
+    /// factor fails.
     pub(in crate::release) fn product_covariances(
         &self,
         a: &ProductRows,
         b: &ProductRows,
         pairs: &[(usize, usize)],
-    ) -> Result<Vec<Covariance>> {
+    ) -> Result<Vec<f64>> {
         let (of_a, of_b) = (self.centred(a), self.centred(b));
         let common = of_a.varying.intersection(of_b.varying);
         let sets: Vec<AttributeSet> =
@@ -197,18 +180,70 @@ impl Estimates {
                     covariance += means * self.product_in(set, a, b, &mut known)?;
                 }
             }
-            covariances.push(Covariance { measured: covariance, left: covariance });
+            covariances.push(covariance);
         }
-        for direction in &self.directions {
-            let share = |products: &ProductRows, centred: &Centred| {
-                self.answers_of(products, centred, |set| direction.get(&set).map(Vec::as_slice))
+        if self.directions.is_empty() {
+            return Ok(covariances);
+        }
+        let explained_a = self.explained(a, pairs.iter().map(|(i, _)| *i))?;
+        let explained_b = self.explained(b, pairs.iter().map(|(_, j)| *j))?;
+        for (covariance, (i, j)) in covariances.iter_mut().zip(pairs) {
+            let (Some(x), Some(y)) = (explained_a.get(i), explained_b.get(j)) else { continue };
+            *covariance = match (&x.left, &y.left) {
+                (None, None) => *covariance - dot(&x.shares, &y.shares),
+                (Some(x), Some(y)) => x.dot(y),
+                (Some(x), None) => x.dot(&self.whitened_product(b, *j)?),
+                (None, Some(y)) => y.dot(&self.whitened_product(a, *i)?),
             };
-            let (shares_a, shares_b) = (share(a, &of_a), share(b, &of_b));
-            for (covariance, &(i, j)) in covariances.iter_mut().zip(pairs) {
-                covariance.left -= shares_a[i] * shares_b[j];
-            }
         }
         Ok(covariances)
+    }
+
+    /// Returns the variance of a sum of products of rows, given by signs and indices, after the known
+    /// answers of the schema. O(rows) per known answer.
+    ///
+    /// # Errors
+    /// As [`Estimates::product_covariances`].
+    pub(in crate::release) fn variance_of_sum<'a>(
+        &self,
+        terms: impl Iterator<Item = (f64, &'a ProductRows, usize)>,
+    ) -> Result<f64> {
+        let mut sum = Weights::default();
+        let mut norms = 0.0;
+        for (sign, products, query) in terms {
+            let query = self.whitened_product(products, query)?;
+            norms += sign.abs() * query.norm();
+            sum.add(sign, &query);
+        }
+        let left = self.remaining(sum).norm();
+        Ok(if left <= MIN_SHARE * norms { 0.0 } else { left * left })
+    }
+
+    fn whitened_product(&self, products: &ProductRows, query: usize) -> Result<Weights> {
+        let indices = products.row_indices(query).into_iter().zip(products.rows());
+        let rows: Vec<&[f64]> = indices.map(|(k, rows)| rows[k].as_slice()).collect();
+        let weights = self.weights_of_product(products.attributes(), &rows)?;
+        Ok(self.whitened(weights.ok_or_else(unmeasured)?))
+    }
+
+    /// Returns what the known answers explain of some queries, by their indices.
+    fn explained(
+        &self,
+        products: &ProductRows,
+        queries: impl Iterator<Item = usize>,
+    ) -> Result<HashMap<usize, Explained>> {
+        let mut found = HashMap::new();
+        for index in queries {
+            let Entry::Vacant(entry) = found.entry(index) else { continue };
+            let query = self.whitened_product(products, index)?;
+            let shares: Vec<f64> =
+                (self.directions.iter()).map(|direction| query.dot(&direction.whitened)).collect();
+            let before = query.dot(&query);
+            let is_cancelled = before - dot(&shares, &shares) < CANCELLED * before;
+            let left = is_cancelled.then(|| self.remaining(query));
+            entry.insert(Explained { shares, left });
+        }
+        Ok(found)
     }
 
     /// Returns the covariance in a subspace, without the means of other attributes.
@@ -220,9 +255,7 @@ impl Estimates {
         known: &mut KnownProducts,
     ) -> Result<f64> {
         let Some(part) = self.parts.get(&set) else { return Ok(0.0) };
-        let SubspaceStrategy::Kronecker(factors) = part.strategy.as_ref() else {
-            return Err(Error::bug("covariances", "a product of factors", "another strategy"));
-        };
+        let factors = factors_of(&part.strategy)?;
         let axis = |centred: &Centred, position: usize| {
             centred.positions.iter().position(|known| *known == position).unwrap_or_default()
         };
@@ -235,9 +268,10 @@ impl Estimates {
             let value = match known.get(&key) {
                 Some(value) => *value,
                 None => {
-                    let left = key.1.iter().map(|(p, row, _)| &a.rows[axis(a, *p)][*row]);
-                    let right = key.1.iter().map(|(p, _, row)| &b.rows[axis(b, *p)][*row]);
-                    let value = with_covariance(factor, &kron(left), &kron(right))?;
+                    let left = key.1.iter().map(|(p, row, _)| &a.rows[axis(a, *p)][*row][..]);
+                    let right = key.1.iter().map(|(p, _, row)| &b.rows[axis(b, *p)][*row][..]);
+                    let weights = factor.weights_of(&kron(left))?;
+                    let value = dot(&weights, &factor.weights_of(&kron(right))?);
                     known.insert(key, value);
                     value
                 }
@@ -252,19 +286,4 @@ impl Estimates {
 fn mean_outside(centred: &Centred, rows: &[usize], set: AttributeSet) -> f64 {
     let outside = (0..rows.len()).filter(|axis| !set.contains(centred.positions[*axis]));
     outside.map(|axis| centred.means[axis][rows[axis]]).product()
-}
-
-fn kron<'a>(rows: impl Iterator<Item = &'a Vec<f64>>) -> Vec<f64> {
-    rows.fold(vec![1.0], |product, row| {
-        product.iter().flat_map(|x| row.iter().map(move |y| x * y)).collect()
-    })
-}
-
-/// Returns `q V⁺ rᵀ` by polarisation, which every form of a factor can compute.
-fn with_covariance(factor: &StrategyFactor, q: &[f64], r: &[f64]) -> Result<f64> {
-    if q == r {
-        return factor.variance(q);
-    }
-    let combined = |sign: f64| -> Vec<f64> { q.iter().zip(r).map(|(x, y)| x + sign * y).collect() };
-    Ok(0.25 * (factor.variance(&combined(1.0))? - factor.variance(&combined(-1.0))?))
 }

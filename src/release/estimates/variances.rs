@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use ndarray::{Array2, Axis};
+use ndarray::Array2;
 
 use super::least_squares::Estimates;
+use super::weights::dot;
+use super::whitened::factors_of;
 use crate::domain::{AttributeSet, AxisSet};
 use crate::error::{Error, Result};
-use crate::planner::SubspaceStrategy;
-use crate::residual::{Measure, centre_for, contracted, project_for};
+use crate::residual::{Measure, centre_for, project_for};
 use crate::strategy::StrategyFactor;
 use crate::workload::{Family, GroupQueries, QueryGroup};
 
 impl Estimates {
-    /// Returns the exact variances of [`Estimates::answers`]: `Σ_A Var_A · q_A V_A⁺ q_Aᵀ`, minus what
+    /// Returns the exact variances of [`Estimates::answers`]: `Σ_A Var_A |B_A^{+T} q_Aᵀ|²`, minus what
     /// the impossible cells and the public counts of the schema explain.
     ///
     /// For products of families, computes one variance per query of an attribute and factor of a
@@ -25,26 +26,16 @@ impl Estimates {
     pub fn variances(&self, group: &QueryGroup) -> Result<Vec<f64>> {
         let mut variances = match group.queries() {
             GroupQueries::Joint(joint) => {
-                let of_row = |row: Vec<f64>| self.variance(group.attributes(), &row);
+                let of_row = |row: Vec<f64>| -> Result<f64> {
+                    let weights = self.weights_of_query(group.attributes(), &row)?;
+                    Ok(self.whitened(weights).norm().powi(2))
+                };
                 joint.rows()?.map(of_row).collect::<Result<_>>()?
             }
             GroupQueries::Product(families) => self.product_variances(group, families)?,
         };
         self.subtract_known(group, &mut variances)?;
         Ok(variances)
-    }
-
-    fn variance(&self, attributes: AttributeSet, query: &[f64]) -> Result<f64> {
-        let sizes = self.schema.shape_of(attributes)?;
-        let measures = self.measure.of(attributes);
-        let mut variance = 0.0;
-        for (kept, set) in AxisSet::subsets(sizes.len()).zip(attributes.subsets()) {
-            let Some(part) = self.parts.get(&set) else { continue };
-            let mut component = contracted(&sizes, kept, query.to_vec(), &measures);
-            centre_for(&kept.select(&sizes), &mut component, &self.measure.of(set));
-            variance += part.noise * part.strategy.variance(&component)?;
-        }
-        Ok(variance)
     }
 
     fn product_variances(&self, group: &QueryGroup, families: &[Family]) -> Result<Vec<f64>> {
@@ -63,9 +54,7 @@ impl Estimates {
         let mut out = vec![0.0; counts.iter().product()];
         for (kept, set) in AxisSet::subsets(sizes.len()).zip(group.attributes().subsets()) {
             let Some(part) = self.parts.get(&set) else { continue };
-            let SubspaceStrategy::Kronecker(factors) = part.strategy.as_ref() else {
-                return Err(Error::bug("variances", "a product of factors", "another strategy"));
-            };
+            let factors = factors_of(&part.strategy)?;
             // The variance is a product of tables, each over the queries of some axes.
             let averaged = (0..sizes.len()).filter(|axis| !kept.contains(*axis));
             let mut tables: Vec<(Vec<usize>, Arc<Vec<f64>>)> =
@@ -82,7 +71,7 @@ impl Estimates {
         Ok(out)
     }
 
-    /// Returns `q V⁺ qᵀ` for all products q of the families' queries, each centred.
+    /// Returns `|B^{+T} qᵀ|²` for all products q of the families' queries, each centred.
     fn factor_variances(
         &self,
         index: usize,
@@ -102,15 +91,15 @@ impl Estimates {
         let measures = self.measure.of(AttributeSet::from_positions(positions)?);
         let variance = |mut query: Vec<f64>| {
             centre_for(factor.shape(), &mut query, &measures);
-            factor.variance(&query)
+            factor.weights_of(&query).map(|weights| dot(&weights, &weights))
         };
         let variances: Vec<f64> = match (key.1.as_slice(), factor.shape()) {
-            // A large attribute has many rows: they are handled one at a time, intervals by block
-            // sums.
+            // A large attribute has many rows: they are handled one at a time, intervals by sums of
+            // weights.
             (&[family], &[size]) => {
-                let sums = BlockSums::of(factor, &measures)?;
+                let sums = WeightSums::of(factor, &measures)?;
                 let of_row = |row: Vec<f64>| match interval(&row) {
-                    Some((first, end)) => Ok(sums.of_block(first, end)),
+                    Some((first, end)) => Ok(sums.variance(first, end)),
                     None => variance(row),
                 };
                 family.rows(&[size])?.map(of_row).collect::<Result<_>>()?
@@ -136,44 +125,39 @@ impl Estimates {
     }
 }
 
-/// Sums of all leading blocks of the covariance of centred queries on one attribute.
+/// The weights of the answers in the estimates of the sums of the first cells, centred.
 ///
-/// The variance of an interval of cells is the sum of its diagonal block.
-struct BlockSums(Array2<f64>);
+/// Those of an interval of cells are the difference of two.
+struct WeightSums(Array2<f64>);
 
-impl BlockSums {
-    /// Computes the sums in O(cells²).
+impl WeightSums {
+    /// Computes the sums in O(cells · answers).
     fn of(factor: &StrategyFactor, measures: &[Measure]) -> Result<Self> {
-        let mut covariance = factor.covariance()?.as_ref().clone();
-        // The variance is q P V⁺ Pᵀ qᵀ with P = I − ν 1ᵀ, which subtracts ν times the sum from
-        // columns.
-        for axis in [Axis(0), Axis(1)] {
-            for mut lane in covariance.lanes_mut(axis) {
-                let mut values = lane.to_vec();
-                project_for(factor.shape(), &mut values, measures);
-                lane.iter_mut().zip(values).for_each(|(to, x)| *to = x);
+        let inverse = factor.inverse()?;
+        let mut sums = Array2::zeros((inverse.nrows() + 1, inverse.ncols()));
+        // The weights of q are q P A⁺ with P = I − ν 1ᵀ, which subtracts ν times the sum from columns.
+        for (column, mut sums) in inverse.columns().into_iter().zip(sums.columns_mut()) {
+            let mut values = column.to_vec();
+            project_for(factor.shape(), &mut values, measures);
+            let mut sum = 0.0;
+            for (to, x) in sums.iter_mut().skip(1).zip(values) {
+                sum += x;
+                *to = sum;
             }
         }
-        let n = covariance.nrows();
-        let mut sums = Array2::zeros((n + 1, n + 1));
-        for i in 0..n {
-            let mut row = 0.0;
-            for j in 0..n {
-                row += covariance[[i, j]];
-                sums[[i + 1, j + 1]] = sums[[i, j + 1]] + row;
-            }
-        }
-        Ok(BlockSums(sums))
+        Ok(WeightSums(sums))
     }
 
-    /// Returns the variance of the cells from `first` to below `end`.
+    /// Returns the variance of the cells from `first` to below `end`. O(answers).
     ///
     /// All cells together have no component in the subspace.
-    fn of_block(&self, first: usize, end: usize) -> f64 {
+    fn variance(&self, first: usize, end: usize) -> f64 {
         if end - first + 1 == self.0.nrows() {
             return 0.0;
         }
-        self.0[[end, end]] - self.0[[first, end]] - self.0[[end, first]] + self.0[[first, first]]
+        let sums = self.0.row(end).into_iter().zip(self.0.row(first));
+        let weights: Vec<f64> = sums.map(|(end, first)| end - first).collect();
+        dot(&weights, &weights)
     }
 }
 
@@ -232,9 +216,9 @@ pub(super) fn add_products(
 mod tests {
     use super::*;
 
-    /// Block sums against `StrategyFactor::variance`, for interval families and two measures.
+    /// Sums of weights against `StrategyFactor::variance`, for interval families and two measures.
     #[test]
-    fn variances_of_intervals_are_sums_of_blocks() {
+    fn variances_of_intervals_are_sums_of_weights() {
         let n = 9;
         let rows = Array2::from_shape_fn((12, n), |(i, j)| ((i * 7 + j * j * 3) % 11) as f64 - 4.0);
         let weights: Vec<f64> = (0..n).map(|c| (c + 1) as f64 / 45.0).collect();
@@ -249,14 +233,14 @@ mod tests {
                 .collect();
             let queries = Array2::from_shape_vec(rows.dim(), centred).unwrap();
             let factor = StrategyFactor::from_queries(&[n], queries).unwrap();
-            let sums = BlockSums::of(&factor, &measures).unwrap();
+            let sums = WeightSums::of(&factor, &measures).unwrap();
             for family in [Family::RANGE, Family::PREFIX, Family::IDENTITY] {
                 for mut row in family.rows(&[n]).unwrap() {
                     let (first, end) = interval(&row).unwrap();
                     centre_for(&[n], &mut row, &measures);
                     let expected = factor.variance(&row).unwrap();
                     approx::assert_relative_eq!(
-                        sums.of_block(first, end),
+                        sums.variance(first, end),
                         expected,
                         max_relative = 1e-9,
                         epsilon = 1e-14

@@ -30,10 +30,11 @@ pub struct IntegerPlan {
 impl IntegerPlan {
     /// Rounds a plan of residual subspaces and chooses the noise.
     ///
-    /// The total variance grows by at most a share of 10⁻⁶. The deviations spend ρ for the given
-    /// unit: σ_A² = s·Δ_A²/c_A with the plan's shares c_A, rounded up, and the smallest s whose
-    /// joint cost is at most ρ. A public number of records is measured without noise. Strategies
-    /// with coarse noise are multiplied by a power of two.
+    /// The total variance grows by at most a share of 10⁻⁶; for products with j ≥ 2 strategies that
+    /// do not measure their whole subspace, by at most `10⁻⁶ + j (10^(−12/j) − 10⁻⁷)`. The
+    /// deviations spend ρ for the given unit: σ_A² = s·Δ_A²/c_A with the plan's shares c_A, rounded
+    /// up, and the smallest s whose joint cost is at most ρ. A public number of records is measured
+    /// without noise. Strategies with coarse noise are multiplied by a power of two.
     ///
     /// # Errors
     /// The schema has public counts in which neighbours of the unit differ. The plan does not measure

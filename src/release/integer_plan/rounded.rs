@@ -13,7 +13,8 @@ use crate::residual::ReferenceMeasure;
 use crate::strategy::{IntegerFactor, IntegerStrategy, StrategyFactor};
 use crate::workload::GroupedWorkload;
 
-/// Maximum relative excess of the rounded plan's total variance over the planned one.
+/// Maximum relative excess of the rounded plan's total variance over the planned one, without the
+/// cost of completing strategies.
 const TOLERANCE: f64 = 1e-6;
 
 /// Strategy bits of the first and the last attempt.
@@ -35,9 +36,33 @@ pub(super) struct Rounded {
 type FactorKey = (usize, Vec<Vec<i64>>);
 
 /// Rows to be rounded, which are independent of the number of bits, by V and measures.
-///
-/// The factor keeps V at its address.
-type RowsByFactor = HashMap<FactorKey, (StrategyFactor, Arc<Array2<f64>>)>;
+struct RowsByFactor {
+    /// The share of the privacy cost for directions that a strategy does not measure.
+    share: f64,
+    /// The factor keeps V at its address.
+    known: HashMap<FactorKey, (StrategyFactor, Arc<Array2<f64>>)>,
+}
+
+/// Returns the largest number of factors of a product that do not measure their whole subspace; at
+/// most 1 if no strategy is a product.
+fn completed_factors(plan: &Plan) -> Result<usize> {
+    let mut spans: HashMap<usize, bool> = HashMap::new();
+    let mut most = 0;
+    for planned in plan.measurements() {
+        let SubspaceStrategy::Kronecker(factors) = planned.strategy.as_ref() else { continue };
+        let mut completed = 0;
+        for factor in factors.iter().filter(|_| factors.len() > 1) {
+            let key = Arc::as_ptr(&factor.gram()?) as usize;
+            let spans = match spans.get(&key) {
+                Some(known) => *known,
+                None => *spans.entry(key).or_insert(rounding::spans(factor)?),
+            };
+            completed += usize::from(!spans);
+        }
+        most = most.max(completed);
+    }
+    Ok(most)
+}
 
 impl Rounded {
     /// Returns the coarsest rounding that is precise enough, and its precision; `None` if nothing
@@ -47,7 +72,11 @@ impl Rounded {
         workload: &GroupedWorkload,
     ) -> Result<(Self, Option<Precision>)> {
         let planned = plan.total_variance();
-        let mut rows = RowsByFactor::new();
+        let completed = completed_factors(plan)?;
+        let share = rounding::completion_share(completed);
+        // Each completed factor of a product costs about its share.
+        let tolerance = TOLERANCE + completed as f64 * (share - rounding::completion_share(1));
+        let mut rows = RowsByFactor { share, known: HashMap::new() };
         let (mut refused, mut ended, mut nearest) = (None, false, f64::INFINITY);
         for strategy_bits in BITS {
             // For an optimised measure, its rounding has only a second-order effect.
@@ -57,7 +86,7 @@ impl Rounded {
                 match Self::with(plan, workload, precision, &mut rows) {
                     Ok(Some((found, is_rounded))) => {
                         let excess = found.variance / planned - 1.0;
-                        if excess <= TOLERANCE {
+                        if excess <= tolerance {
                             return Ok((found, is_rounded.then_some(precision)));
                         }
                         nearest = nearest.min(excess);
@@ -83,7 +112,7 @@ impl Rounded {
         Err(refused.unwrap_or_else(|| {
             Error::bad_input(
                 format!("integer plan of `{}`", plan.planner()),
-                format!("a total variance within {TOLERANCE} of the planned one"),
+                format!("a total variance within {tolerance:.1e} of the planned one"),
                 format!("a share of {nearest:.1e} more at {} bits", BITS.end()),
                 "use --planner query-smasher, or remove queries of very small weight",
             )
@@ -195,11 +224,12 @@ impl Made<'_> {
             IntegerFactor::centred_identity(factor.cells())?
         } else {
             self.is_rounded = true;
-            let rows = match self.rows.get(&key) {
+            let rows = match self.rows.known.get(&key) {
                 Some((_, rows)) => rows.clone(),
                 None => {
-                    let rows = Arc::new(rounding::spanning_rows(factor, &key.1)?);
-                    self.rows.insert(key.clone(), (factor.clone(), rows.clone()));
+                    let share = self.rows.share;
+                    let rows = Arc::new(rounding::spanning_rows(factor, &key.1, share)?);
+                    self.rows.known.insert(key.clone(), (factor.clone(), rows.clone()));
                     rows
                 }
             };

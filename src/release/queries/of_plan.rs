@@ -6,7 +6,7 @@ use super::sum::{Estimated, sum};
 use super::woodruff;
 use crate::error::Result;
 use crate::release::answers::known;
-use crate::release::estimates::{Covariance, Estimates};
+use crate::release::estimates::{CANCELLED, Estimates};
 use crate::release::reach::Reach;
 use crate::workload::query::{ProductRows, Quantile, Quantity, ResolvedQuery};
 
@@ -57,7 +57,7 @@ fn covariances(
     estimates: &Estimates,
     (a, of_a): (&ProductRows, &[usize]),
     (b, of_b): (&ProductRows, &[usize]),
-) -> Result<Vec<Covariance>> {
+) -> Result<Vec<f64>> {
     let pairs: Vec<(usize, usize)> = of_a.iter().copied().zip(of_b.iter().copied()).collect();
     estimates.product_covariances(a, b, &pairs)
 }
@@ -70,7 +70,7 @@ fn linear_answers(
 ) -> Result<Vec<Estimated>> {
     let of_terms: Vec<Vec<usize>> = terms.iter().map(|(_, rows)| indices(query, rows)).collect();
     let mut sums = vec![0.0; query.count()];
-    let mut variances = vec![Covariance::default(); query.count()];
+    let (mut variances, mut sizes) = (vec![0.0; query.count()], vec![0.0; query.count()]);
     for (k, (sign, products)) in terms.iter().enumerate() {
         let answers = estimates.product_answers(products)?;
         for (sum, index) in sums.iter_mut().zip(&of_terms[k]) {
@@ -79,11 +79,22 @@ fn linear_answers(
         for (j, (other, others)) in terms[..=k].iter().enumerate() {
             let weight = sign * other * if j == k { 1.0 } else { 2.0 };
             let found = covariances(estimates, (products, &of_terms[k]), (others, &of_terms[j]))?;
-            variances.iter_mut().zip(found).for_each(|(sum, found)| sum.add(weight, found));
+            for ((sum, size), found) in variances.iter_mut().zip(&mut sizes).zip(found) {
+                *sum += weight * found;
+                *size += (weight * found).abs();
+            }
         }
     }
-    let estimated = |(estimate, variance): (f64, Covariance)| {
-        let error = variance.variance().sqrt();
+    for (answer, variance) in variances.iter_mut().enumerate() {
+        if *variance < CANCELLED * sizes[answer] {
+            let of_answer = terms.iter().zip(&of_terms);
+            *variance = estimates.variance_of_sum(
+                of_answer.map(|((sign, products), indices)| (*sign, *products, indices[answer])),
+            )?;
+        }
+    }
+    let estimated = |(estimate, variance): (f64, f64)| {
+        let error = variance.sqrt();
         let estimate = if error == 0.0 { known(estimate) } else { estimate };
         Estimated {
             estimate: Some(estimate),
@@ -109,14 +120,14 @@ fn ratios(
     let of_denominator = covariances(estimates, d_rows, d_rows)?;
     let common = covariances(estimates, n_rows, d_rows)?;
     let estimated = |k: usize| {
-        let variances = [of_numerator[k].variance(), of_denominator[k].variance()];
+        let variances = [of_numerator[k], of_denominator[k]];
         let exact =
             |answer: f64, variance: f64| if variance == 0.0 { known(answer) } else { answer };
         let ratio = Ratio {
             numerator: exact(n[of_n[k]], variances[0]),
             denominator: exact(d[of_d[k]], variances[1]),
             variances,
-            covariance: if variances.contains(&0.0) { 0.0 } else { common[k].left },
+            covariance: if variances.contains(&0.0) { 0.0 } else { common[k] },
         };
         ratio.estimated(z)
     };
@@ -141,8 +152,7 @@ fn quantiles(
         };
         let indices: Vec<usize> = (0..quantile.cells.len()).map(of_cell).collect();
         let excess: Vec<f64> = indices.iter().map(|k| answers[*k]).collect();
-        let lengths: Vec<f64> =
-            indices.iter().map(|k| z * variances[*k].variance().sqrt()).collect();
+        let lengths: Vec<f64> = indices.iter().map(|k| z * variances[*k].sqrt()).collect();
         woodruff::estimated(quantile, &excess, &lengths, "Woodruff")
     };
     Ok((0..query.count()).map(estimated).collect())
