@@ -42,7 +42,7 @@ pub use dense::{
     full_rank_cholesky, matmul, product, row_space, spd_inverse, spd_inverse_with, spd_solve,
 };
 pub use error::{Error, Result};
-pub use exponential::exp_in_place;
+pub use exponential::exponentials;
 pub use fourier::{BoxTransform, cell_index, coordinates, walsh_hadamard};
 pub use kronecker::{kron, kron_all, kron_apply};
 pub use low_rank::low_rank_root;

@@ -115,3 +115,55 @@ impl<'a> Model<'a> {
         right.count() as f64 / records.len() as f64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datasets::DataUse;
+    use matmech::data::Records;
+    use matmech::domain::AttributeKind;
+    use matmech::schema::Schema;
+
+    /// Three records over an attribute of three values and a label.
+    fn examples() -> Examples {
+        let schema = Schema::of_sizes(&[3, 2], AttributeKind::Categorical).unwrap();
+        let records =
+            Records::new(&schema, [[0, 2, 2], [0, 1, 1]].map(|c| c.into_iter().collect()).to_vec())
+                .unwrap();
+        let name = "test".to_owned();
+        let data = DataUse { name, real: true, sha256: None, stand_in_revision: None };
+        let label = schema.attributes()[1].name.clone();
+        Examples::new(&LoadedTable { data, schema, records }, &label).unwrap()
+    }
+
+    #[test]
+    fn gradients_have_at_most_norm_one_and_match_differences() {
+        let examples = examples();
+        assert_eq!((examples.len(), examples.features()), (3, 4));
+        let mut model = Model::new(&examples);
+        model.step(&[0], None, 1.0);
+        // The gradient at 0 is (½ − y) x, and x is (1, 0, 0, 1)/√2.
+        let half = 0.5 / 2f64.sqrt();
+        assert_eq!(model.weights, [-half, 0.0, 0.0, -half]);
+        let before = model.weights.clone();
+        model.step(&[2], None, 1.0);
+        let moved: f64 = model.weights.iter().zip(&before).map(|(a, b)| (a - b).powi(2)).sum();
+        let loss = |w3: f64| (1.0 + (-(before[2] + w3) / 2f64.sqrt()).exp()).ln();
+        let difference = (loss(before[3] + 1e-6) - loss(before[3] - 1e-6)) / 2e-6;
+        assert!((model.weights[3] - before[3] + difference).abs() < 1e-9 && moved < 1.0);
+    }
+
+    #[test]
+    fn a_separable_table_is_learnt_and_noise_is_added() {
+        let examples = examples();
+        let mut model = Model::new(&examples);
+        for _ in 0..50 {
+            model.step(&[0, 1, 2], None, 1.0);
+        }
+        assert_eq!(model.accuracy(&[0, 1, 2]), 1.0);
+        let before = model.weights.clone();
+        let noise = ndarray::array![1.0, 0.0, -2.0, 0.0];
+        model.step(&[], Some(noise.view()), 0.5);
+        assert_eq!(model.weights, [before[0] - 0.5, before[1], before[2] + 1.0, before[3]]);
+    }
+}

@@ -253,3 +253,43 @@ fn batches(
     }
     (0..steps * epochs).map(|t| epoch[t % steps].clone()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_are_those_of_the_participation() {
+        let setting = Setting {
+            label: String::new(),
+            delta: 1e-6,
+            training: 40,
+            validation: 0,
+            steps: 4,
+            epochs: 3,
+            rates: vec![1.0],
+            trials: 1,
+        };
+        let records: Vec<usize> = (100..140).collect();
+        let target = None;
+        for (participation, method) in [
+            (Participation::Epochs(3), "identity"),
+            (Participation::Random { epochs: 3, target }, "identity"),
+            (Participation::Random { epochs: 3, target }, POISSON),
+        ] {
+            let mut rng = ChaCha20Rng::seed_from_u64(1);
+            let found = batches(&records, &setting, participation, method, &mut rng);
+            assert_eq!(found.len(), 12);
+            let mut epoch = found[..4].concat();
+            epoch.sort_unstable();
+            let sizes: Vec<usize> = found[..4].iter().map(Vec::len).collect();
+            if method == POISSON {
+                assert!(found[..4] != found[4..8] && epoch != records);
+                continue;
+            }
+            assert_eq!((epoch, &found[..4]), (records.clone(), &found[8..]));
+            let equal = sizes == [10; 4];
+            assert_eq!(equal, participation == Participation::Epochs(3), "{sizes:?}");
+        }
+    }
+}

@@ -13,7 +13,6 @@
 
 mod axis_order;
 mod calibrated;
-mod exponential;
 mod fit;
 mod junction_tree;
 mod propagation;

@@ -1,10 +1,10 @@
 //! Belief propagation in log space, and the maximum of a sum of potentials by max-propagation.
 
 use super::calibrated::CalibratedTree;
-use super::exponential::exponentials;
 use super::junction_tree::JunctionTree;
 use super::table::Projection;
 use crate::domain::AttributeSet;
+use matmech_linalg::exponentials;
 
 /// The projections of cliques onto separators, computed once per tree.
 #[derive(Debug, Clone)]

@@ -1,9 +1,8 @@
 //! The optimum for random allocation, as a selection.
 
 use super::banded::Banded;
-use super::fixed_point::{AllocatedFit, FitLimits, fit};
+use super::fixed_point::{FitLimits, fit};
 use super::toeplitz::Toeplitz;
-use ndarray::ArrayView2;
 
 use crate::error::{Error, Result};
 use crate::{
@@ -35,40 +34,18 @@ pub(crate) fn select(problem: &Problem<'_>, options: &Optimal) -> Result<Selecti
         ));
     }
     let gram = problem.workload.gram()?.to_dense()?;
-    let toeplitz = fit_toeplitz(gram.view(), bands, epochs, target)?;
-    let fit = match options.is_toeplitz {
-        true => toeplitz,
-        false => fit_from(&toeplitz, gram.view(), bands, epochs, target)?,
-    };
-    let details = vec![("rounds", fit.rounds as f64), ("stationarity_residual", fit.residual)];
-    let factor = StrategyFactor::from_queries(problem.workload.shape(), fit.strategy)?;
+    let limits = FitLimits::default();
+    let mut found = fit(&Toeplitz { steps, bands }, gram.view(), epochs, target, None, &limits)?;
+    if !options.is_toeplitz {
+        let form = Banded { steps, bands };
+        let start = form.variables(&found.strategy);
+        found = fit(&form, gram.view(), epochs, target, Some(start), &limits)?;
+    }
+    let details = vec![("rounds", found.rounds as f64), ("stationarity_residual", found.residual)];
+    let factor = StrategyFactor::from_queries(problem.workload.shape(), found.strategy)?;
     let strategy = Strategy::single(options.name(), factor);
     let error = problem.error(&strategy)?;
     Ok(Selection { strategy, error, certificate: None, proof: None, details })
-}
-
-/// Fits a Toeplitz strategy with `bands` bands.
-fn fit_toeplitz(
-    gram: ArrayView2<'_, f64>,
-    bands: usize,
-    epochs: usize,
-    target: PrivacyTarget,
-) -> Result<AllocatedFit> {
-    let form = Toeplitz { steps: gram.nrows(), bands };
-    fit(&form, gram, epochs, target, None, &FitLimits::default())
-}
-
-/// Fits a strategy with `bands` bands, from a fitted Toeplitz strategy.
-fn fit_from(
-    start: &AllocatedFit,
-    gram: ArrayView2<'_, f64>,
-    bands: usize,
-    epochs: usize,
-    target: PrivacyTarget,
-) -> Result<AllocatedFit> {
-    let form = Banded { steps: gram.nrows(), bands };
-    let variables = form.variables(&start.strategy);
-    fit(&form, gram, epochs, target, Some(variables), &FitLimits::default())
 }
 
 /// Returns the epochs and (ε, δ) of a problem with random allocation.

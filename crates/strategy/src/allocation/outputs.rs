@@ -6,7 +6,7 @@ use rand_chacha::ChaCha12Rng;
 use rand_distr::StandardNormal;
 
 use super::bins::Bins;
-use matmech_linalg::{exp_in_place, matmul};
+use matmech_linalg::{self as linalg, matmul};
 
 /// Samples drawn at once: few enough for the cache.
 const BATCH: usize = 64;
@@ -38,6 +38,6 @@ pub(super) fn for_each(
 pub(super) fn exponentials(v: &mut [f64]) -> f64 {
     let largest = v.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     v.iter_mut().for_each(|v| *v -= largest);
-    exp_in_place(v);
+    linalg::exponentials(v);
     largest + (v.iter().sum::<f64>() / v.len() as f64).ln()
 }
