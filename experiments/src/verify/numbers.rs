@@ -6,7 +6,7 @@ use super::statement::{Holds, Statement, Values, ensure, of, page, says, table};
 use crate::columns;
 
 /// The statements on pages.
-pub(super) const NUMBERS: [Statement; 5] = [
+pub(super) const NUMBERS: [Statement; 6] = [
     Statement {
         says: "docs/reference-measures.md has the errors of Table 4",
         files: &["docs/reference-measures.md", "results/beyond/table4.csv"],
@@ -21,6 +21,11 @@ pub(super) const NUMBERS: [Statement; 5] = [
         says: "README.md has the excess of streaming noise",
         files: &["README.md", "results/beyond/streams.csv"],
         check: streaming_noise,
+    },
+    Statement {
+        says: "README.md and docs/streams.md compare noise with random allocation",
+        files: &["README.md", "docs/streams.md", "results/beyond/amplified.csv"],
+        check: random_allocation,
     },
     Statement {
         says: "README.md has whole tables of results",
@@ -124,6 +129,55 @@ fn streaming_noise(root: &Path) -> Holds {
         excess(separated, truncated, bound)?,
         best_blt(separated, bound)?,
     );
+    says(root, "README.md", &text)
+}
+
+/// Checks the sentences on random allocation: the fitted noise has the smallest error everywhere, its
+/// ratios to the alternatives, and from which ε the optimum without amplification is below DP-SGD.
+fn random_allocation(root: &Path) -> Holds {
+    let errors = Values::read(root, "beyond/amplified", &["error"])?;
+    for (key, methods) in errors.iter().filter(|(key, _)| key[1].starts_with("random")) {
+        let fitted = of(methods, "optimal")?.min(of(methods, "recurrence(buffers=4)")?);
+        let smallest = methods.values().copied().fold(f64::INFINITY, f64::min);
+        ensure(fitted <= smallest, || format!("{key:?}: {fitted} above {smallest}"))?;
+    }
+    let budgets = ["0.5", "1", "2", "4", "8"];
+    let error = |workload: &str, participation: &str, epsilon: &str, method: &str| {
+        errors.value(&[workload, participation, epsilon], method)
+    };
+    // ε from which the optimum without amplification is better than DP-SGD, and the ε before.
+    let crossing = |workload: &str, fixed: &str, random: &str| {
+        for pair in budgets.windows(2) {
+            let optimum = error(workload, fixed, pair[1], "optimal")?;
+            if optimum < error(workload, random, pair[1], "poisson")? {
+                return Ok([pair[0], pair[1]]);
+            }
+        }
+        Err(format!("{workload}: no crossing"))
+    };
+    let ratio = |participation: &str, epsilon: &str, method: &str| {
+        let fitted = error("prefix:128", "random:4", epsilon, "optimal")?;
+        Ok::<f64, String>(error("prefix:128", participation, epsilon, method)? / fitted)
+    };
+    let sampled = [ratio("random:4", "0.5", "poisson")?, ratio("random:4", "8", "poisson")?];
+    let fixed = [ratio("epochs:4", "0.5", "optimal")?, ratio("epochs:4", "8", "optimal")?];
+    let (one, four) = (
+        crossing("prefix:64", "single", "random:1")?,
+        crossing("prefix:128", "epochs:4", "random:4")?,
+    );
+    let text = format!(
+        "for 128 steps in four epochs {:.1} times (ε = 0.5) to {:.1} times (ε = 8) below DP-SGD with \
+         Poisson sampling, and {:.1} to {:.1} times below the optimum without amplification.",
+        sampled[0], sampled[1], fixed[0], fixed[1]
+    );
+    says(root, "docs/streams.md", &text)?;
+    let text = format!(
+        "for 64 steps in one epoch between ε = {} and {}, for 128 steps in four epochs between {} and \
+         {}.",
+        one[0], one[1], four[0], four[1]
+    );
+    says(root, "docs/streams.md", &text)?;
+    let text = format!("{:.1} to {:.1} times below that of DP-SGD", sampled[0], sampled[1]);
     says(root, "README.md", &text)
 }
 
