@@ -166,9 +166,9 @@ fn random_allocation(root: &Path) -> Holds {
         crossing("prefix:128", "epochs:4", "random:4")?,
     );
     let text = format!(
-        "the free one (`matmech solve`) for 128 steps in four epochs {:.1} times (ε = 0.5) to {:.1} \
-         times (ε = 8) below DP-SGD with Poisson sampling, and {:.1} to {:.1} times below the optimum \
-         without amplification.",
+        "For 128 steps in four epochs, the error of the free one (`matmech solve`) is {:.1} times \
+         (ε = 0.5) to {:.1} times (ε = 8) below that of DP-SGD with Poisson sampling, and {:.1} to \
+         {:.1} times below the optimum without amplification.",
         sampled[0], sampled[1], fixed[0], fixed[1]
     );
     says(root, "docs/streams.md", &text)?;
