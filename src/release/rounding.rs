@@ -21,7 +21,7 @@ const MIN_COMPLETION_SHARE: f64 = 1e-7;
 const MAX_CONDITION: f64 = 1e6;
 
 /// Returns the share of the privacy cost with which strategies are completed, if products have up to
-/// so many factors that do not measure their whole subspace.
+/// that number of factors that do not measure their whole subspace.
 ///
 /// A factor that is completed with the share s has singular values that differ by s^(−½), and a
 /// product of k such factors has some that differ by s^(−k/2): at most 10⁶, so that
