@@ -26,7 +26,7 @@ const MOVE: f64 = 0.6;
 pub struct FitLimits {
     /// Maximum number of estimates of Λ. By default 12/η, with η = 0.6/max(1, ε).
     pub rounds: Option<usize>,
-    /// Maximum number of steps for one Λ. Default 40.
+    /// Maximum number of steps for one Λ. Default 30.
     pub steps: usize,
     /// Stop when 2/η rounds lower the error by at most this share. Default 1e-3.
     pub tolerance: f64,
@@ -76,9 +76,9 @@ pub fn fit(
     let eta = MOVE / target.epsilon.max(1.0);
     let rounds = limits.rounds.unwrap_or((12.0 / eta).ceil() as usize);
     let patience = (2.0 / eta).ceil() as usize;
-    // The strategy, the scale of the noise and Λ of variables.
     // σ of the last strategy, over the norm of its largest bin: the loss does not fix the scale of C.
     let mut near = 1.0;
+    // The strategy, its error and Λ of variables.
     let mut estimated = |x: &[f64], round: u64| -> Result<(Array2<f64>, f64, Array2<f64>)> {
         let strategy = form.matrix(x);
         let bins = Bins::of_strategy(strategy.view(), epochs)?;
