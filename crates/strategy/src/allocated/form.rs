@@ -2,7 +2,7 @@
 
 use ndarray::Array2;
 
-/// A family of lower triangular strategies with nonnegative entries.
+/// A family of lower triangular strategies. Their cost is that of the absolute values.
 pub trait AllocatedForm {
     /// Returns the variables of the start, a strategy near the square root of the prefix sums.
     fn start(&self) -> Vec<f64>;

@@ -54,11 +54,14 @@ impl Parts {
         let of_error = matmul(matmul(inverse.t(), product.view()).view(), inverse.t()) * -2.0;
         let mut sums = Array2::<f64>::zeros((n, bins));
         for (mut sums, row) in sums.rows_mut().into_iter().zip(strategy.rows()) {
-            row.iter().enumerate().for_each(|(s, x)| sums[s % bins] += x);
+            row.iter().enumerate().for_each(|(s, x)| sums[s % bins] += x.abs());
         }
         let images = matmul(sums.view(), posterior.view());
         let cost = images.iter().zip(&sums).map(|(a, b)| a * b).sum();
-        let of_cost = Array2::from_shape_fn((n, n), |(t, s)| 2.0 * images[[t, s % bins]]);
+        let of_cost = Array2::from_shape_fn((n, n), |(t, s)| {
+            let sign = if strategy[[t, s]] < 0.0 { -1.0 } else { 1.0 };
+            2.0 * sign * images[[t, s % bins]]
+        });
         Some(Parts { error, of_error, cost, of_cost })
     }
 }

@@ -1,6 +1,6 @@
 //! Strategies fitted to random allocation.
 //!
-//! The mean squared error `tr(G (CᵀC)⁻¹)/m` is minimised subject to δ(M(C)) ≤ δ at σ = 1, C ≥ 0 lower
+//! The mean squared error `tr(G (CᵀC)⁻¹)/m` is minimised subject to δ(M(C)) ≤ δ at σ = 1, C lower
 //! triangular. By Price's theorem the derivative of δ with respect to M is proportional to
 //!
 //! ```text
@@ -15,11 +15,13 @@
 //! |---|---|
 //! | [`Banded`] | lower triangular with p bands, all of them for p = n |
 //! | [`Toeplitz`] | lower triangular Toeplitz with p bands |
+//! | [`InverseToeplitz`] | lower triangular Toeplitz whose inverse has p bands |
 //! | [`Recurrent`] | streaming noise with N buffers |
 
 mod banded;
 mod fixed_point;
 mod form;
+mod inverse_toeplitz;
 mod loss;
 mod optimum;
 mod posterior;
@@ -31,6 +33,7 @@ mod toeplitz;
 pub use banded::Banded;
 pub use fixed_point::{AllocatedFit, FitLimits, fit};
 pub use form::AllocatedForm;
+pub use inverse_toeplitz::InverseToeplitz;
 pub(crate) use optimum::{allocation_of, select};
 pub use recurrent::Recurrent;
 pub use toeplitz::Toeplitz;

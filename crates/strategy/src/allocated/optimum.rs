@@ -1,8 +1,11 @@
 //! The optimum for random allocation, as a selection.
 
 use super::banded::Banded;
-use super::fixed_point::{FitLimits, fit};
+use super::fixed_point::{self, FitLimits};
+use super::form::AllocatedForm;
+use super::inverse_toeplitz::InverseToeplitz;
 use super::toeplitz::Toeplitz;
+use crate::optimal::StrategyForm;
 
 use crate::error::{Error, Result};
 use crate::{
@@ -35,12 +38,18 @@ pub(crate) fn select(problem: &Problem<'_>, options: &Optimal) -> Result<Selecti
     }
     let gram = problem.workload.gram()?.to_dense()?;
     let limits = FitLimits::default();
-    let mut found = fit(&Toeplitz { steps, bands }, gram.view(), epochs, target, None, &limits)?;
-    if !options.is_toeplitz {
-        let form = Banded { steps, bands };
-        let start = form.variables(&found.strategy);
-        found = fit(&form, gram.view(), epochs, target, Some(start), &limits)?;
-    }
+    let fit = |form: &dyn AllocatedForm, start| {
+        fixed_point::fit(form, gram.view(), epochs, target, start, &limits)
+    };
+    let found = match options.form {
+        StrategyForm::InverseToeplitz => fit(&InverseToeplitz { steps, bands }, None)?,
+        StrategyForm::Toeplitz => fit(&Toeplitz { steps, bands }, None)?,
+        StrategyForm::Free => {
+            let start = fit(&Toeplitz { steps, bands }, None)?.strategy;
+            let form = Banded { steps, bands };
+            fit(&form, Some(form.variables(&start)))?
+        }
+    };
     let details = vec![("rounds", found.rounds as f64), ("stationarity_residual", found.residual)];
     let factor = StrategyFactor::from_queries(problem.workload.shape(), found.strategy)?;
     let strategy = Strategy::single(options.name(), factor);

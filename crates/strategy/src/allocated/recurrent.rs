@@ -4,7 +4,7 @@ use ndarray::Array2;
 
 use super::form::{AllocatedForm, square_root};
 
-/// Largest and smallest rate of the start: the smallest per step.
+/// Largest rate of the start, and the smallest times its memory.
 const RATES: (f64, f64) = (1.0, 1.5);
 
 /// Sweeps of the nonnegative least squares of the start.
@@ -13,7 +13,10 @@ const SWEEPS: usize = 300;
 /// Smallest weight of the start. At zero both derivatives vanish.
 const MIN_WEIGHT: f64 = 1e-4;
 
-/// `C_tt = d_t` and `C_ts = Σ_j H_tj e^{−λ_j (t − s)} B_sj` for s < t, with H, B, d ≥ 0.
+/// `C_tt = d_t` and `C_ts = Σ_j H_tj e^{−λ_j (t − s)} B_sj` for s < t, with d ≥ 0.
+///
+/// H and B have any sign: entries of C for later epochs nearly vanish at the optimum, and sums of
+/// positive exponentials cannot fall so fast.
 ///
 /// The variables are ln λ, and then H, B (n×N, by rows) and d.
 #[derive(Debug, Clone, Copy)]
@@ -48,14 +51,17 @@ impl Recurrent {
     }
 }
 
-impl AllocatedForm for Recurrent {
-    fn start(&self) -> Vec<f64> {
+impl Recurrent {
+    /// Returns variables of exponentials that fit the first `bands` bands of the square root; the
+    /// slowest has a memory of about `memory` steps.
+    pub fn start_of(&self, bands: usize, memory: f64) -> Vec<f64> {
         let (n, count) = (self.steps, self.buffers);
-        let least = RATES.1 / n.max(2) as f64;
+        let least = RATES.1 / memory.max(2.0);
         let share = |j: usize| j as f64 / (count.max(2) - 1) as f64;
         let rates: Vec<f64> =
             (0..count).map(|j| RATES.0 * (least / RATES.0).powf(share(j))).collect();
-        let target: Vec<f64> = square_root(n.max(2)).skip(1).collect();
+        let mut target: Vec<f64> = square_root(n.max(2)).skip(1).collect();
+        target.iter_mut().skip(bands.max(2) - 1).for_each(|c| *c = 0.0);
         let curves: Vec<Vec<f64>> = rates
             .iter()
             .map(|rate| (1..=target.len()).map(|lag| (-rate * lag as f64).exp()).collect())
@@ -75,9 +81,15 @@ impl AllocatedForm for Recurrent {
         let logarithms = rates.into_iter().map(f64::ln);
         logarithms.chain(repeated()).chain(repeated()).chain((0..n).map(|_| 1.0)).collect()
     }
+}
+
+impl AllocatedForm for Recurrent {
+    fn start(&self) -> Vec<f64> {
+        self.start_of(self.steps, self.steps as f64)
+    }
 
     fn first_bounded(&self) -> usize {
-        self.buffers
+        self.buffers * (1 + 2 * self.steps)
     }
 
     fn matrix(&self, x: &[f64]) -> Array2<f64> {

@@ -29,10 +29,11 @@ fn certified(gram: &Array2<f64>, fit: &AllocatedFit, epochs: usize, target: Priv
 fn derivatives_match_differences() {
     let gram = prefix(6);
     let posterior = Array2::from_shape_fn((3, 3), |(i, j)| 1.0 / (1.0 + i.abs_diff(j) as f64));
-    let forms: [&dyn AllocatedForm; 3] = [
+    let forms: [&dyn AllocatedForm; 4] = [
         &Banded { steps: 6, bands: 4 },
         &Toeplitz { steps: 6, bands: 5 },
         &Recurrent { steps: 6, buffers: 2 },
+        &InverseToeplitz { steps: 6, bands: 3 },
     ];
     for form in forms {
         let loss = Loss { form, gram: gram.view(), posterior: &posterior };
@@ -70,4 +71,34 @@ fn fits_are_better_than_banded_square_roots() {
     let streamed = fit(&form, gram.view(), 1, target, None, &limits).unwrap();
     let [free, streamed] = [free, streamed].map(|fit| certified(&gram, &fit, 1, target));
     assert!(free < 0.97 * banded && streamed < 1.02 * free, "{banded} {free} {streamed}");
+}
+
+/// C⁻¹ has the bands and coefficients of the variables; the start is the banded inverse square root.
+#[test]
+fn inverse_toeplitz_strategies_have_banded_inverses() {
+    let form = InverseToeplitz { steps: 9, bands: 4 };
+    let a = [0.6, 0.2, 0.1];
+    let strategy = form.matrix(&a);
+    let inverse = matmech_linalg::inverse_of_lower(strategy.view());
+    for ((t, s), x) in inverse.indexed_iter() {
+        let expected = match t.checked_sub(s) {
+            Some(0) => 1.0,
+            Some(lag @ 1..4) => -a[lag - 1],
+            _ => 0.0,
+        };
+        assert!((x - expected).abs() < 1e-12, "{t} {s}: {x}");
+        assert!(strategy[[t, s]] >= 0.0);
+    }
+    assert_eq!(form.start(), [0.5, 0.125, 0.0625]);
+    let (gram, target) = (prefix(24), PrivacyTarget { epsilon: 1.0, delta: 1e-2 });
+    let form = InverseToeplitz { steps: 24, bands: 2 };
+    let error = |x: Option<Vec<f64>>, rounds: Option<usize>| {
+        let limits = FitLimits { rounds, ..FitLimits::default() };
+        let fit = fit(&form, gram.view(), 2, target, x, &limits).unwrap();
+        certified(&gram, &fit, 2, target)
+    };
+    // A grid of λ is never better than the fit beyond the accuracy of the accountant.
+    let fitted = error(None, None);
+    let grid = (1..10).map(|i| error(Some(vec![0.1 * f64::from(i)]), Some(0)));
+    assert!(fitted < 1.02 * grid.fold(f64::INFINITY, f64::min));
 }

@@ -31,8 +31,20 @@ pub struct Optimal {
     pub bands: Option<usize>,
     /// Whether columns have equal norms under min-separation (BandMF). Default false.
     pub equal_norms: bool,
-    /// Whether the strategy is a Toeplitz matrix under random allocation. Default false.
-    pub is_toeplitz: bool,
+    /// The form of the strategy under random allocation.
+    pub form: StrategyForm,
+}
+
+/// The lower triangular strategies among which the optimum for random allocation is searched.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum StrategyForm {
+    /// All, with at most the given number of bands.
+    #[default]
+    Free,
+    /// Toeplitz matrices with at most the given number of bands.
+    Toeplitz,
+    /// Toeplitz matrices whose inverse has at most the given number of bands.
+    InverseToeplitz,
 }
 
 impl Optimal {

@@ -45,7 +45,7 @@ mod weighting;
 mod weights;
 
 pub use banded::BandedFactor;
-pub use bounds::{Optimal, OptimalOptions};
+pub use bounds::{Optimal, OptimalOptions, StrategyForm};
 pub use dual_weights::{DualWeights, weights_over_cells};
 pub use fixed_point::{EXPONENT, MAX_STRETCH, WINDOW, normalised};
 pub use proof::{Proof, ProofWeights, ProvedBounds};

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{DualWeights, Optimal, OptimalOptions, banded, nested, tridiagonal, weighted};
+use super::{
+    DualWeights, Optimal, OptimalOptions, StrategyForm, banded, nested, tridiagonal, weighted,
+};
 use crate::allocated;
 use crate::call::Call;
 use crate::error::{Error, Result};
@@ -112,20 +114,25 @@ impl Optimal {
             Some("equal") => true,
             Some(other) => return Err(call.refuse("norms=free or norms=equal", other)),
         };
-        optimal.is_toeplitz = match call.written("form") {
-            None | Some("free") => false,
-            Some("toeplitz") => true,
-            Some(other) => return Err(call.refuse("form=free or form=toeplitz", other)),
+        optimal.form = match call.written("form") {
+            None | Some("free") => StrategyForm::Free,
+            Some("toeplitz") => StrategyForm::Toeplitz,
+            Some("inverse-toeplitz") => StrategyForm::InverseToeplitz,
+            Some(other) => {
+                let forms = "form=free, form=toeplitz or form=inverse-toeplitz";
+                return Err(call.refuse(forms, other));
+            }
         };
         Ok(optimal)
     }
 
     /// Checks that the options for bands and forms are used with a participation that has them.
     pub(super) fn check_bands(&self, participation: Participation) -> Result<()> {
+        let is_free = self.form == StrategyForm::Free;
         let valid = match participation {
-            Participation::MinSeparation { .. } => !self.is_toeplitz,
+            Participation::MinSeparation { .. } => is_free,
             Participation::Random { .. } => !self.equal_norms,
-            _ => self.bands.is_none() && !self.equal_norms && !self.is_toeplitz,
+            _ => self.bands.is_none() && !self.equal_norms && is_free,
         };
         if valid {
             return Ok(());

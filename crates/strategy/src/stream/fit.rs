@@ -152,7 +152,18 @@ fn allocated(problem: &Problem<'_>, buffers: usize) -> Result<Fitted> {
     let steps = problem.workload.cells();
     let form = Recurrent { steps, buffers };
     let gram = problem.workload.gram()?.to_dense()?;
-    let fit = allocated::fit(&form, gram.view(), epochs, target, None, &FitLimits::default())?;
+    let fitted = |memory: f64| {
+        let start = form.start_of(steps / epochs, memory);
+        allocated::fit(&form, gram.view(), epochs, target, Some(start), &FitLimits::default())
+    };
+    let mut fit = fitted(steps as f64)?;
+    // With several epochs there are local minima, and neither start is always better.
+    if epochs > 1 {
+        let other = fitted(steps as f64 / (epochs as f64).sqrt())?;
+        if other.estimate < fit.estimate {
+            fit = other;
+        }
+    }
     let parts = form.parts(&fit.variables);
     let matrix =
         |values: &[f64]| Array2::from_shape_fn((steps, buffers), |(t, j)| values[t * buffers + j]);
