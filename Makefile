@@ -61,7 +61,7 @@ help:
 	@echo '  make test          all tests                                                         $(TEST_COST)'
 	@echo '  make python        the wheel of the Python package, in target/wheels                 $(PYTHON_COST)'
 	@echo '  make test-lapack   cross-checks with OpenBLAS and the SDP cone of Clarabel           $(TEST_LAPACK_COST)'
-	@echo '  make bench         benchmarks of the kernels, one thread                             $(BENCH_COST)'
+	@echo '  make bench         benchmarks of the kernels, one thread except for streams          $(BENCH_COST)'
 	@echo '  make archive       sources, results, figures, comparison, metadata, to target/       $(ARCHIVE_COST)'
 	@echo '  make lint          formatting, clippy, documentation, workspace lints                $(LINT_COST)'
 	@echo '  make doc           documentation of the library in target/doc                        $(DOC_COST)'

@@ -21,7 +21,7 @@ from ._stream import Coefficients, read_stream, stream
 _CPU = 1
 
 #: Version of the contents of `PrivateTraining.state_dict`.
-_VERSION = 1
+_VERSION = 2
 
 
 class PrivateTraining:

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use matmech::strategy::Problem;
-use matmech::strategy::stream::{Coefficients, StreamOptions, StreamedNoise};
+use matmech::strategy::stream::{Coefficients, NoisyValues, StreamOptions, StreamedNoise};
 use matmech::{Error, Result};
 use matmech_app::stream::stream as fit;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
@@ -106,7 +106,7 @@ impl Noise {
                 return Ok(None);
             }
             let mut values = vec![0.0; self.coordinates];
-            noise.fill(&mut values).map(|()| Some(values))
+            noise.add_to(1.0, &mut [NoisyValues::Double(&mut values)]).map(|()| Some(values))
         });
         let drawn: Option<Vec<f64>> = drawn.map_err(|e: Error| errors::exception(py, &e))?;
         Ok(drawn.map(|values| values.into_pyarray(py)))

@@ -290,8 +290,8 @@ class State(TestCase):
         self.assertIn("without a step", str(caught.exception))
         for load in [training().load_state_dict, matmech.PrivateTraining.from_state_dict]:
             with self.assertRaises(matmech.BadInput) as caught:
-                load({**state, "version": 0})
-            self.assertIn("version 1", str(caught.exception))
+                load({**state, "version": 1})
+            self.assertIn("version 2", str(caught.exception))
         later = used.state_dict()
         damaged = {**later["training"], "buffers": later["training"]["buffers"][:-1]}
         with self.assertRaises(matmech.BadInput):

@@ -1,5 +1,10 @@
 //! The recurrences of all forms, for chunks of coordinates.
 
+use std::mem;
+use std::num::NonZero;
+use std::sync::{Mutex, PoisonError};
+
+use super::noisy_values::{NoisyValues, Remaining};
 use crate::stream::{Chains, Coefficients, NoiseRecurrence, Truncated};
 use matmech_linalg::{Loops, Wide};
 
@@ -7,18 +12,24 @@ use matmech_linalg::{Loops, Wide};
 /// buffers are read in runs long enough to be prefetched.
 const CHUNK: usize = 8192;
 
-/// Independent standard normals, indexed by step, coordinate and chain.
-pub(super) trait Normals {
-    /// The normals of one step.
-    type Step: StepNormals;
+/// Maximum number of threads. More wait for the memory of the buffers.
+const MAX_THREADS: usize = 8;
 
-    /// Returns the normals of a step, from the first coordinate on. Every call returns the same.
-    fn step(&self, step: usize) -> Self::Step;
+/// Minimum number of chunks per thread: starting a thread takes about as long as one chunk.
+const CHUNKS_PER_THREAD: usize = 4;
+
+/// Independent standard normals, indexed by step, coordinate and chain.
+pub(super) trait Normals: Sync {
+    /// The normals of one chunk of coordinates in one step.
+    type Chunk: ChunkNormals;
+
+    /// Returns the normals of a chunk, the `index`-th, in a step. Every call returns the same.
+    fn chunk(&self, step: usize, index: usize) -> Self::Chunk;
 }
 
-/// The normals of one step, read in a fixed order.
-pub(super) trait StepNormals {
-    /// Writes the normals of coordinates from `first` on, for one chain.
+/// The normals of one chunk in one step, read once, chain by chain.
+pub(super) trait ChunkNormals {
+    /// Writes the normals of coordinates from `first` on, the first of the chunk, for one chain.
     fn fill(&mut self, first: usize, chain: usize, normals: &mut [f64]);
 }
 
@@ -63,33 +74,111 @@ impl Machine {
         self.coordinates
     }
 
-    /// Computes the noise of a step, which `receive` gets in chunks, with the index of the first
-    /// coordinate. Steps are computed in order.
+    /// Adds the noise of a step, times a scale, to values whose coordinates follow each other: as
+    /// many as there are coordinates. Steps are computed in order.
+    ///
+    /// Every chunk is computed by one of the threads. They share nothing that is written, so the
+    /// result does not depend on their number.
     pub fn advance<S: Normals>(
         &mut self,
         coefficients: &Coefficients,
         step: usize,
         source: &S,
-        mut receive: impl FnMut(usize, &[f64]),
+        (scale, values): (f64, &mut [NoisyValues<'_>]),
+        threads: usize,
     ) {
+        let tasks = Mutex::new(Tasks {
+            index: 0,
+            coordinates: self.coordinates,
+            buffers: self.buffers,
+            state: &mut self.state,
+            values: Remaining::new(values),
+        });
+        let work = || {
+            loop {
+                let next = tasks.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let Some(task) = next else { break };
+                task.run(coefficients, step, source, scale);
+            }
+        };
+        // Threads of this step, not of a global pool: a process that is forked has no threads of the
+        // pool of its parent, and would wait for them. If no thread starts, this one does the work.
+        std::thread::scope(|scope| {
+            for _ in 1..threads {
+                if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                    break;
+                }
+            }
+            work();
+        });
+    }
+}
+
+/// Returns the number of threads for some coordinates: at most [`MAX_THREADS`], and one where
+/// starting others takes longer than the noise.
+pub(super) fn threads(coordinates: usize) -> usize {
+    let useful = (coordinates / (CHUNKS_PER_THREAD * CHUNK)).min(MAX_THREADS);
+    if useful < 2 {
+        return 1;
+    }
+    std::thread::available_parallelism().map_or(1, NonZero::get).min(useful)
+}
+
+/// The chunks of a step that no thread has yet.
+struct Tasks<'a> {
+    index: usize,
+    coordinates: usize,
+    buffers: usize,
+    state: &'a mut [f64],
+    values: Remaining<'a>,
+}
+
+impl<'a> Iterator for Tasks<'a> {
+    type Item = Task<'a>;
+
+    fn next(&mut self) -> Option<Task<'a>> {
+        let (index, first) = (self.index, self.index * CHUNK);
+        let length = self.coordinates.checked_sub(first).filter(|&left| left > 0)?.min(CHUNK);
+        // A form without buffers would have empty chunks.
+        let (state, rest) = mem::take(&mut self.state).split_at_mut(self.buffers * length);
+        self.state = rest;
+        self.index += 1;
+        Some(Task { index, length, state, values: self.values.take(length) })
+    }
+}
+
+/// A chunk, and the values that get its noise.
+struct Task<'a> {
+    index: usize,
+    length: usize,
+    state: &'a mut [f64],
+    values: Vec<NoisyValues<'a>>,
+}
+
+impl Task<'_> {
+    fn run<S: Normals>(self, coefficients: &Coefficients, step: usize, source: &S, scale: f64) {
+        let Task { index, length, state, values } = self;
+        if step == 0 {
+            // Pages of new memory that are read before they are written are mapped twice.
+            state.fill(0.0);
+        }
         let lag = coefficients.lag();
         let lags = (0..=coefficients.lags()).take_while(|lags| lags * lag <= step);
-        let mut sources: Vec<S::Step> = lags.map(|g| source.step(step - g * lag)).collect();
+        let mut sources: Vec<_> = lags.map(|g| source.chunk(step - g * lag, index)).collect();
         let mut noise = [0.0; CHUNK];
-        // A form without buffers would have empty chunks.
-        let mut state = self.state.as_mut_slice();
-        for first in (0..self.coordinates).step_by(CHUNK) {
-            let noise = &mut noise[..CHUNK.min(self.coordinates - first)];
-            let (chunk, rest) = state.split_at_mut(self.buffers * noise.len());
-            state = rest;
-            let mut chunk = Chunk { first, state: chunk, sources: &mut sources, noise };
-            match coefficients {
-                Coefficients::Recurrence(form) => chunk.recurrence(form, step),
-                Coefficients::Chains(form) => chunk.chains(form, step),
-                Coefficients::Truncated(form) if form.keeps_history() => chunk.history(form, step),
-                Coefficients::Truncated(form) => chunk.copies(form, step),
-            }
-            receive(first, noise);
+        let noise = &mut noise[..length];
+        let mut chunk = Chunk { first: index * CHUNK, state, sources: &mut sources, noise };
+        match coefficients {
+            Coefficients::Recurrence(form) => chunk.recurrence(form, step),
+            Coefficients::Chains(form) => chunk.chains(form, step),
+            Coefficients::Truncated(form) if form.keeps_history() => chunk.history(form, step),
+            Coefficients::Truncated(form) => chunk.copies(form, step),
+        }
+        let mut noise = &*noise;
+        for mut part in values {
+            let (now, later) = noise.split_at(part.len());
+            part.add(scale, now);
+            noise = later;
         }
     }
 }
@@ -102,7 +191,7 @@ struct Chunk<'a, S> {
     noise: &'a mut [f64],
 }
 
-impl<S: StepNormals> Chunk<'_, S> {
+impl<S: ChunkNormals> Chunk<'_, S> {
     /// `y = (z + Σ_g f_g z_{−g} − Σ_j H_j x_j)/d`, `x_j ← e^{−λ_j}(x_j + B_j y)`, noise `r y`.
     fn recurrence(&mut self, form: &NoiseRecurrence, t: usize) {
         let length = self.noise.len();

@@ -4,9 +4,10 @@ use std::fmt;
 
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
-use rand_distr::{Distribution, StandardNormal};
 
-use super::advance::{Machine, Normals, StepNormals};
+use super::advance::{Machine, threads};
+use super::noisy_values::NoisyValues;
+use super::normals::ChaChaNormals;
 use crate::error::{Error, Result};
 use crate::stream::Coefficients;
 
@@ -17,7 +18,8 @@ use crate::stream::Coefficients;
 /// of the assessment, 1 up to rounding. Multiply it by the noise multiplier and the clipping norm.
 ///
 /// *Memory*: one f64 per buffer and coordinate. *Time*: O(buffers + normals) per coordinate and
-/// step. Earlier normals are drawn again from ChaCha20, whose nonce is the step.
+/// step, on up to 8 threads, with the same result for any number of them. Earlier normals are drawn
+/// again from ChaCha12, whose nonce is the step.
 ///
 /// **Floating point.** The normals and their combinations are f64. Their lowest bits depend on the
 /// noise and on the value they are added to, so the proof of differential privacy, which is for
@@ -46,38 +48,6 @@ impl fmt::Debug for StreamedNoise {
             .field("coordinates", &self.machine.coordinates())
             .field("step", &self.step)
             .finish_non_exhaustive()
-    }
-}
-
-/// Values that get noise: consecutive coordinates.
-#[derive(Debug)]
-pub enum NoisyValues<'a> {
-    /// 32-bit numbers. The sum is rounded once.
-    Single(&'a mut [f32]),
-    /// 64-bit numbers.
-    Double(&'a mut [f64]),
-}
-
-impl NoisyValues<'_> {
-    /// Returns the number of coordinates.
-    pub(crate) fn len(&self) -> usize {
-        match self {
-            NoisyValues::Single(values) => values.len(),
-            NoisyValues::Double(values) => values.len(),
-        }
-    }
-
-    /// Adds scaled noise to the values from `first` on.
-    fn add(&mut self, first: usize, scale: f64, noise: &[f64]) {
-        match self {
-            NoisyValues::Single(values) => {
-                let values = values[first..].iter_mut();
-                values.zip(noise).for_each(|(x, z)| *x = (f64::from(*x) + scale * z) as f32);
-            }
-            NoisyValues::Double(values) => {
-                values[first..].iter_mut().zip(noise).for_each(|(x, z)| *x += scale * z);
-            }
-        }
     }
 }
 
@@ -179,7 +149,8 @@ impl StreamedNoise {
     /// object was created in another process.
     pub fn fill(&mut self, noise: &mut [f64]) -> Result<()> {
         self.check(noise.len())?;
-        self.advance(|first, chunk| noise[first..][..chunk.len()].copy_from_slice(chunk));
+        noise.fill(0.0);
+        self.advance(1.0, &mut [NoisyValues::Double(noise)], threads(self.machine.coordinates()));
         Ok(())
     }
 
@@ -190,26 +161,15 @@ impl StreamedNoise {
     /// As [`fill`](Self::fill); nothing is changed.
     pub fn add_to(&mut self, scale: f64, values: &mut [NoisyValues<'_>]) -> Result<()> {
         self.check(values.iter().map(NoisyValues::len).sum())?;
-        let (mut current, mut start) = (0, 0);
-        self.advance(|first, mut chunk| {
-            let mut first = first;
-            while let Some(part) = values.get_mut(current).filter(|_| !chunk.is_empty()) {
-                let left = part.len() - (first - start);
-                let (now, later) = chunk.split_at(left.min(chunk.len()));
-                part.add(first - start, scale, now);
-                (first, chunk) = (first + now.len(), later);
-                if now.len() == left {
-                    (current, start) = (current + 1, first);
-                }
-            }
-        });
+        self.advance(scale, values, threads(self.machine.coordinates()));
         Ok(())
     }
 
-    /// Draws the next step.
-    fn advance(&mut self, receive: impl FnMut(usize, &[f64])) {
-        self.machine.advance(&self.coefficients, self.step, &self.normals, receive);
-        self.step += 1;
+    /// Adds the noise of the next step, which is computed by some threads.
+    fn advance(&mut self, scale: f64, values: &mut [NoisyValues<'_>], threads: usize) {
+        let StreamedNoise { coefficients, machine, normals, step, .. } = self;
+        machine.advance(coefficients, *step, normals, (scale, values), threads);
+        *step += 1;
     }
 
     /// Checks that the next step can be drawn.
@@ -268,29 +228,9 @@ pub(crate) fn check_process(process: u32) -> Result<()> {
     ))
 }
 
-/// Standard normals from ChaCha20, with the step as nonce.
-struct ChaChaNormals {
-    key: [u8; 32],
-}
-
-impl Normals for ChaChaNormals {
-    type Step = ChaCha20Rng;
-
-    fn step(&self, step: usize) -> ChaCha20Rng {
-        let mut generator = ChaCha20Rng::from_seed(self.key);
-        generator.set_stream(step as u64);
-        generator
-    }
-}
-
-impl StepNormals for ChaCha20Rng {
-    fn fill(&mut self, _first: usize, _chain: usize, normals: &mut [f64]) {
-        normals.iter_mut().for_each(|z| *z = StandardNormal.sample(self));
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::advance::{ChunkNormals, Normals};
     use super::*;
     use crate::stream::tests::streams;
     use approx::{assert_abs_diff_eq, assert_relative_eq};
@@ -307,14 +247,14 @@ mod tests {
     }
 
     impl Normals for Units {
-        type Step = UnitStep;
+        type Chunk = UnitStep;
 
-        fn step(&self, step: usize) -> UnitStep {
+        fn chunk(&self, step: usize, _index: usize) -> UnitStep {
             UnitStep { start: step * self.per_step }
         }
     }
 
-    impl StepNormals for UnitStep {
+    impl ChunkNormals for UnitStep {
         fn fill(&mut self, first: usize, chain: usize, normals: &mut [f64]) {
             for (i, z) in normals.iter_mut().enumerate() {
                 *z = if first + i == self.start + chain { 1.0 } else { 0.0 };
@@ -332,9 +272,8 @@ mod tests {
             let mut drawn = Array2::zeros((coefficients.steps(), coordinates));
             for step in 0..coefficients.steps() {
                 let mut noise = vec![0.0; coordinates];
-                machine.advance(&coefficients, step, &Units { per_step }, |first, chunk| {
-                    noise[first..][..chunk.len()].copy_from_slice(chunk);
-                });
+                let values = (1.0, &mut [NoisyValues::Double(&mut noise)][..]);
+                machine.advance(&coefficients, step, &Units { per_step }, values, 2);
                 drawn.row_mut(step).assign(&ndarray::ArrayView1::from(&noise));
             }
             let expected = coefficients.noise_matrix().unwrap();
@@ -422,6 +361,28 @@ mod tests {
             state.buffers.pop();
             let refused = StreamedNoise::resumed(coefficients.clone(), state);
             assert!(coefficients.buffers() == 0 || refused.is_err());
+        }
+    }
+
+    /// Results do not depend on the number of threads. They do not depend on later coordinates
+    /// either.
+    #[test]
+    fn noise_depends_on_neither_threads_nor_later_coordinates() {
+        for coefficients in streams() {
+            let drawn = |coordinates: usize, count: usize| {
+                let mut stream = StreamedNoise::seeded(coefficients.clone(), coordinates, 5);
+                let mut noise = vec![0.5; coordinates];
+                for _ in 0..coefficients.steps().min(6) {
+                    stream.advance(3.0, &mut [NoisyValues::Double(&mut noise)], count);
+                }
+                (noise, stream.state().unwrap().buffers)
+            };
+            let expected = drawn(50_001, 1);
+            for count in [0, 2, 3, 20] {
+                assert!(drawn(50_001, count) == expected, "{count} threads");
+            }
+            let (start, _) = drawn(9_100, 2);
+            assert!(start == expected.0[..9_100], "fewer coordinates");
         }
     }
 
