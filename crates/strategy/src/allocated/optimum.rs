@@ -1,7 +1,10 @@
 //! The optimum for random allocation, as a selection.
 
 use super::banded::Banded;
-use super::fixed_point::{FitLimits, fit};
+use super::chi_square_optimum::{certified, fit_at_target};
+use super::cost::{Divergence, PrivacyLimit};
+use super::fixed_point::{AllocatedFit, FitLimits, fit};
+use super::form::AllocatedForm;
 use super::toeplitz::Toeplitz;
 
 use crate::error::{Error, Result};
@@ -11,7 +14,7 @@ use crate::{
 };
 
 /// Largest number of steps: matrices of 8 MiB, and about 10 s per estimate of Λ.
-const MAX_STEPS: usize = 2048;
+pub(crate) const MAX_STEPS: usize = 2048;
 
 /// Fits a strategy to random allocation: all lower triangular matrices, with the bands and of the
 /// form of the options.
@@ -34,18 +37,44 @@ pub(crate) fn select(problem: &Problem<'_>, options: &Optimal) -> Result<Selecti
         ));
     }
     let gram = problem.workload.gram()?.to_dense()?;
-    let limits = FitLimits::default();
-    let mut found = fit(&Toeplitz { steps, bands }, gram.view(), epochs, target, None, &limits)?;
-    if !options.is_toeplitz {
-        let form = Banded { steps, bands };
-        let start = form.variables(&found.strategy);
-        found = fit(&form, gram.view(), epochs, target, Some(start), &limits)?;
-    }
-    let details = vec![("rounds", found.rounds as f64), ("stationarity_residual", found.residual)];
-    let factor = StrategyFactor::from_queries(problem.workload.shape(), found.strategy)?;
+    let toeplitz = Toeplitz { steps, bands };
+    let banded = Banded { steps, bands };
+    let fitted = |limit: PrivacyLimit, start: Option<AllocatedFit>| {
+        let limits = FitLimits::of(limit);
+        let variables = start.map(|start| start.variables);
+        if options.is_toeplitz {
+            return fit(&toeplitz, gram.view(), epochs, limit, variables, &limits);
+        }
+        let start = match variables {
+            Some(variables) => variables,
+            None => {
+                let start = fit(&toeplitz, gram.view(), epochs, limit, None, &limits)?;
+                banded.variables(&start.strategy)
+            }
+        };
+        fit(&banded, gram.view(), epochs, limit, Some(start), &limits)
+    };
+    let found = match options.divergence {
+        Divergence::HockeyStick => fitted(PrivacyLimit::HockeyStick(target), None)?,
+        Divergence::ChiSquare => {
+            fit_at_target(&toeplitz.matrix(&toeplitz.start()), epochs, target, fitted)?
+        }
+    };
+    let mut details =
+        vec![("rounds", found.rounds as f64), ("stationarity_residual", found.residual)];
+    let factor = StrategyFactor::from_queries(problem.workload.shape(), found.strategy.clone())?;
     let strategy = Strategy::single(options.name(), factor);
-    let error = problem.error(&strategy)?;
-    Ok(Selection { strategy, error, certificate: None, proof: None, details })
+    let squared = problem.sensitivity(&strategy)?.squared;
+    let error = problem.error_at(&strategy, squared)?;
+    let certificate = match options.divergence {
+        Divergence::HockeyStick => None,
+        Divergence::ChiSquare => {
+            let tolerance = options.options.tolerance;
+            let allocation = (epochs, target);
+            Some(certified(problem, allocation, &found, (squared, error), tolerance, &mut details)?)
+        }
+    };
+    Ok(Selection { strategy, error, certificate, proof: None, details })
 }
 
 /// Returns the epochs and (ε, δ) of a problem with random allocation.

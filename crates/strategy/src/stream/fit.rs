@@ -7,7 +7,7 @@ use super::coefficients::{Coefficients, Fitted};
 use super::form::{Form, StreamOptions};
 use super::recurrence::{FitOptions, NoiseRecurrence, fit_recurrence};
 use super::{chains, truncated};
-use crate::allocated::{self, FitLimits, Recurrent};
+use crate::allocated::{self, FitLimits, PrivacyLimit, Recurrent};
 use crate::error::{Error, Result};
 use crate::{
     Objective, Optimal, OptimalOptions, Participation, Problem, Proof, Status, StrategySelector,
@@ -152,7 +152,8 @@ fn allocated(problem: &Problem<'_>, buffers: usize) -> Result<Fitted> {
     let steps = problem.workload.cells();
     let form = Recurrent { steps, buffers };
     let gram = problem.workload.gram()?.to_dense()?;
-    let fit = allocated::fit(&form, gram.view(), epochs, target, None, &FitLimits::default())?;
+    let (limit, limits) = (PrivacyLimit::HockeyStick(target), FitLimits::default());
+    let fit = allocated::fit(&form, gram.view(), epochs, limit, None, &limits)?;
     let parts = form.parts(&fit.variables);
     let matrix =
         |values: &[f64]| Array2::from_shape_fn((steps, buffers), |(t, j)| values[t * buffers + j]);
