@@ -44,7 +44,8 @@ class Solution(Report):
     queries: int | str
     #: ‖A‖² tr(G (AᵀA)⁺), or that of another objective and participation.
     error: float
-    #: Certified: the error of every strategy is at least this.
+    #: Certified: the error of every strategy is at least this. With ``random:K``, that of every strategy
+    #: with at most the chi-square divergence in `details`.
     lower_bound: float
     #: The smallest known error.
     upper_bound: float
@@ -92,7 +93,7 @@ class Solution(Report):
         For the total error and one participation: μ, (cells,), nonnegative with sum 1, with
         LB = (tr (M^½ G M^½)^½)² for M = diag(μ). Otherwise a dictionary with ``step_weights``,
         (cells,) or (cells, cells), and ``query_weights``, (queries,). None if the strategy has no
-        certificate of its own.
+        certificate of its own, or with ``random:K``.
 
         >>> mu = solve("range:32").dual()
         >>> mu.shape, round(float(mu.sum()), 12)
@@ -110,6 +111,7 @@ class Certification(Solution):
     condition: float
     #: Largest column norm, or largest change of the answers by a repeated participation.
     sensitivity: float
+    #: Absent with ``random:K``.
     svd_bound: float
     #: error / upper_bound − 1: the strategy's error is at least this share above the optimum.
     at_least_above_optimum: float
@@ -214,6 +216,8 @@ def certify(
     *,
     objective: str = "mean",
     participation: str = "single",
+    epsilon: float | None = None,
+    delta: float | None = None,
     tolerance: float | None = None,
     max_iterations: int | None = None,
     shape: Sequence[int] | None = None,
@@ -222,6 +226,9 @@ def certify(
     """Compares a strategy matrix, (queries, cells), with the optimum, as ``matmech certify``.
 
     A list of matrices is the list of the Kronecker factors, in the order of the attributes.
+    With ``participation="random:K"``, ``epsilon`` and ``delta`` the bounds are for strategies with at
+    most the chi-square divergence of this one, which ``details`` has; ``tolerance`` and
+    ``max_iterations`` are for the others.
 
     >>> identity = certify(np.eye(256), "prefix:256")
     >>> identity.error, round(identity.at_most_above_optimum, 2)
@@ -233,6 +240,8 @@ def certify(
         workload_of(workload, shape),
         objective,
         participation,
+        epsilon,
+        delta,
         tolerance,
         max_iterations,
         progress,

@@ -104,6 +104,8 @@ pub(crate) fn certify(
     workload: &PyWorkload,
     objective: &str,
     participation: &str,
+    epsilon: Option<f64>,
+    delta: Option<f64>,
     tolerance: Option<f64>,
     max_iterations: Option<usize>,
     progress: Option<Py<PyAny>>,
@@ -111,7 +113,7 @@ pub(crate) fn certify(
     let factors: Vec<Array2<f64>> = strategy.iter().map(|a| a.as_array().to_owned()).collect();
     let shared = Arc::clone(&workload.workload);
     let prepared = || -> Result<_> {
-        let problem = problem(&shared, objective, participation, (None, None))?;
+        let problem = problem(&shared, objective, participation, (epsilon, delta))?;
         workload.check(&problem)?;
         let defaults = OptimalOptions::default();
         let optimal = Optimal::new(OptimalOptions {
@@ -127,7 +129,7 @@ pub(crate) fn certify(
         let problem = Problem { workload: &shared, objective, participation };
         let (report, dual) = certify_strategy(&optimal, &strategy, &problem)?;
         let factors = strategy.factors().to_vec();
-        Ok((json(&report)?, Matrices { factors, dual: Some(dual) }))
+        Ok((json(&report)?, Matrices { factors, dual }))
     })
 }
 

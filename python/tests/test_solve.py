@@ -72,6 +72,15 @@ class Parity(TestCase):
                 matrix, "prefix:24", objective="max", participation="epochs:3"
             )
             self.assert_same(found.report, expected, but=("strategy",))
+            words = ["--participation", "random:3", "--epsilon", "1", "--delta", "0.01"]
+            expected = command("certify", file, "--workload", "prefix:24", *words)
+            found = matmech.certify(
+                matrix, "prefix:24", participation="random:3", epsilon=1.0, delta=0.01
+            )
+            self.assert_same(found.report, expected, but=("strategy",))
+            self.assertIsNone(found.dual())
+            self.assertFalse(hasattr(found, "svd_bound"))
+            self.assertLessEqual(found.lower_bound, found.upper_bound)
 
     def test_stream_has_the_reports_and_the_coefficients_of_the_command(self):
         with tempfile.TemporaryDirectory() as folder:

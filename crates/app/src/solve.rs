@@ -43,7 +43,9 @@ pub struct SolveReport {
     /// error / svd_bound
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
-    /// Certified: the error of every strategy is at least this. Omitted for random allocation.
+    /// Certified: the error of every strategy is at least this. For random allocation with
+    /// `divergence=chi-square`: of every strategy with at most the chi-square divergence in `details`;
+    /// otherwise omitted for random allocation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lower_bound: Option<f64>,
     /// The smallest known error, which is `error`.
@@ -124,9 +126,11 @@ fn report(problem: &Problem<'_>, selection: &Selection, seconds: f64) -> Result<
     } else {
         Some(problem.svd_bound(strategy::svd_bound(&workload.gram()?)?))
     };
-    let certified = selection.certificate.map_or(0.0, |c| c.lower_bound);
-    let lower_bound = svd_bound.map_or(certified, |bound| bound.max(certified));
-    let lower_bound = target.is_none().then_some(lower_bound);
+    let certified = selection.certificate.map(|c| c.lower_bound);
+    let lower_bound = match target {
+        Some(_) => certified,
+        None => Some(svd_bound.unwrap_or(0.0).max(certified.unwrap_or(0.0))),
+    };
     let mut details: serde_json::Map<String, serde_json::Value> = selection
         .details
         .iter()
@@ -135,16 +139,8 @@ fn report(problem: &Problem<'_>, selection: &Selection, seconds: f64) -> Result<
     if workload.query_weight() != 1.0 {
         details.insert("query_weight".into(), serde_json::json!(workload.query_weight()));
     }
-    if let Some(PrivacyTarget { epsilon, delta }) = target {
-        let sigma = gaussian::analytic_sigma_rounded_up(1.0, epsilon, delta)?;
-        let queries = match problem.objective {
-            Objective::Mean => workload.count().as_f64(),
-            Objective::Max | Objective::Balanced(_) => 1.0,
-        };
-        let error = selection.error * sigma * sigma / queries;
-        details.insert("epsilon".into(), serde_json::json!(epsilon));
-        details.insert("delta".into(), serde_json::json!(delta));
-        details.insert("error_at_epsilon_delta".into(), serde_json::json!(error));
+    if let Some(target) = target {
+        add_target(&mut details, problem, target, selection.error)?;
     }
     Ok(SolveReport {
         workload: workload.name().to_string(),
@@ -166,4 +162,25 @@ fn report(problem: &Problem<'_>, selection: &Selection, seconds: f64) -> Result<
         seconds,
         details,
     })
+}
+
+/// Adds ε, δ and the mean squared error with the noise for them, for an error at unit privacy cost.
+pub(crate) fn add_target(
+    details: &mut serde_json::Map<String, serde_json::Value>,
+    problem: &Problem<'_>,
+    PrivacyTarget { epsilon, delta }: PrivacyTarget,
+    error: f64,
+) -> Result<()> {
+    let sigma = gaussian::analytic_sigma_rounded_up(1.0, epsilon, delta)?;
+    let queries = match problem.objective {
+        Objective::Mean => problem.workload.count().as_f64(),
+        Objective::Max | Objective::Balanced(_) => 1.0,
+    };
+    details.insert("epsilon".into(), serde_json::json!(epsilon));
+    details.insert("delta".into(), serde_json::json!(delta));
+    details.insert(
+        "error_at_epsilon_delta".into(),
+        serde_json::json!(error * sigma * sigma / queries),
+    );
+    Ok(())
 }

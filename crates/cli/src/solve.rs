@@ -8,7 +8,7 @@ use clap::Args;
 use super::bounds::{at_least, at_most};
 use super::output;
 use matmech::counted::counted;
-use matmech::strategy::{self, Objective, Problem, Request, Strategy};
+use matmech::strategy::{self, Objective, Participation, Problem, Request, Strategy};
 use matmech::workload::Workload;
 use matmech_app::solve::{SensitivityReport, SolveReport, Solved, solve};
 
@@ -130,7 +130,13 @@ fn print(out: &mut dyn Write, report: &SolveReport, problem: &Problem<'_>) -> st
     }
     if let (Some(bound), Some(gap)) = (report.lower_bound, report.gap) {
         let (lower, gap) = (at_least(bound, 10), at_most(gap, 2));
-        writeln!(out, "lower bound  {lower}   certified; gap {gap}")?;
+        let class = match problem.participation {
+            Participation::Random { .. } => {
+                " among strategies with at most this chi-square divergence"
+            }
+            _ => "",
+        };
+        writeln!(out, "lower bound  {lower}   certified{class}; gap {gap}")?;
     }
     if let Some(status) = report.status {
         writeln!(out, "solver       {status:?} after {} iterations", report.iterations)?;

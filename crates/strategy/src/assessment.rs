@@ -2,7 +2,8 @@
 
 use super::participation::Sensitivity;
 use super::{
-    Certificate, DualWeights, Optimal, Participation, Problem, Strategy, svd_bound, unanswered,
+    Certificate, DualWeights, Optimal, Participation, Problem, Strategy, allocated, svd_bound,
+    unanswered,
 };
 use crate::error::{Error, Result};
 use matmech_linalg as linalg;
@@ -22,16 +23,19 @@ pub struct Assessment {
     /// The condition number of A: the largest over the smallest non-zero singular value. The
     /// relative accuracy of `error` is about `condition² · 1e-16`.
     pub condition: f64,
-    /// [`Problem::svd_bound`] of the workload.
-    pub svd_bound: f64,
-    /// A lower bound on the error of any strategy: [`DualWeights::lower_bound`] of `dual`.
+    /// [`Problem::svd_bound`] of the workload; none for random allocation.
+    pub svd_bound: Option<f64>,
+    /// A lower bound on the error of any strategy: [`DualWeights::lower_bound`] of `dual`. For random
+    /// allocation: of any strategy with at most the divergence `chi_square`.
     pub lower_bound: f64,
     /// The smallest known error: of this strategy or of the best strategy found.
     pub upper_bound: f64,
     /// The bounds on the optimum, and the status of the solver.
     pub certificate: Certificate,
-    /// Weights that prove the lower bound.
-    pub dual: DualWeights,
+    /// Weights that prove the lower bound; none for random allocation.
+    pub dual: Option<DualWeights>,
+    /// For random allocation: the chi-square divergence of the strategy with the noise for (ε, δ).
+    pub chi_square: Option<f64>,
 }
 
 impl Assessment {
@@ -50,6 +54,9 @@ impl Assessment {
 impl Optimal {
     /// Compares a strategy with the optimum of a problem.
     ///
+    /// For random allocation, whose noise depends on (ε, δ), the optimum is that of the chi-square
+    /// divergence that the strategy has with this noise.
+    ///
     /// O(cells³) per iteration, for the largest factor if the problem is the default one; otherwise
     /// with the limits of [`Optimal::solve`](crate::StrategySelector::solve) without structure.
     ///
@@ -60,16 +67,7 @@ impl Optimal {
     pub fn assess(&self, strategy: &Strategy, problem: &Problem<'_>) -> Result<Assessment> {
         let workload = problem.workload;
         if let Participation::Random { .. } = problem.participation {
-            return Err(Error::bad_input(
-                "certificate of a strategy",
-                "participation single, epochs:K or min-sep:B,K",
-                format!(
-                    "participation `{}`, for which no lower bound is known",
-                    problem.participation
-                ),
-                "compare with the fitted strategy, e.g. solve --strategy optimal --participation \
-                 random:4 --epsilon 1 --delta 1e-6",
-            ));
+            return assess_allocation(strategy, problem);
         }
         let error =
             problem.error(strategy).map_err(|e| unanswered::with_query(e, strategy, workload))?;
@@ -87,14 +85,58 @@ impl Optimal {
             sensitivity: problem.sensitivity(strategy)?,
             rank,
             condition,
-            svd_bound: problem.svd_bound(svd_bound(&gram)?),
+            svd_bound: Some(problem.svd_bound(svd_bound(&gram)?)),
             // Rounding may put the lower bound slightly above an equal upper bound.
             lower_bound: lower_bound.min(upper_bound),
             upper_bound,
             certificate,
-            dual,
+            dual: Some(dual),
+            chi_square: None,
         })
     }
+}
+
+/// Compares a strategy with the strategies whose chi-square divergence is at most that of this one
+/// with the noise for (ε, δ).
+fn assess_allocation(strategy: &Strategy, problem: &Problem<'_>) -> Result<Assessment> {
+    let allocation = allocated::allocation_of(problem, allocated::MAX_STEPS)?;
+    let [factor] = strategy.factors() else {
+        return Err(Error::bug("participation", "one factor", "several"));
+    };
+    let (rank, condition) = spectrum(strategy)?;
+    let lower = linalg::lower_factor(factor.gram()?.view()).map_err(|_| {
+        Error::bad_input(
+            format!("strategy `{}`", strategy.name()),
+            "a strategy of full rank, which measures every step",
+            format!("rank {rank}, condition {condition:.1e}"),
+            "give a lower triangular matrix without zeros on the diagonal",
+        )
+    })?;
+    let sensitivity = problem.sensitivity(strategy)?;
+    let error = problem.error_at(strategy, sensitivity.squared)?;
+    let squared = sensitivity.squared;
+    let bounds = allocated::chi_square_bounds(problem, allocation, &lower, squared, None)?;
+    check_rounding(strategy, error, bounds.lower_bound, condition)?;
+    let upper_bound = bounds.upper_bound.min(error);
+    let lower_bound = bounds.lower_bound.min(upper_bound);
+    let certificate = Certificate {
+        lower_bound,
+        upper_bound: bounds.upper_bound,
+        iterations: bounds.rounds,
+        status: bounds.status,
+    };
+    Ok(Assessment {
+        error,
+        sensitivity,
+        rank,
+        condition,
+        svd_bound: None,
+        lower_bound,
+        upper_bound,
+        certificate,
+        dual: None,
+        chi_square: Some(bounds.divergence),
+    })
 }
 
 /// Refuses an error below the lower bound of any strategy.
@@ -146,7 +188,7 @@ mod tests {
         assert!(assessment.min_excess() <= assessment.max_excess());
         assert!(assessment.max_excess() - assessment.min_excess() < 1e-5);
         assert!(
-            assessment.svd_bound <= assessment.lower_bound
+            assessment.svd_bound.unwrap() <= assessment.lower_bound
                 && assessment.lower_bound <= assessment.upper_bound
         );
     }

@@ -98,7 +98,14 @@ impl<'a> Problem<'a> {
     /// # Errors
     /// As [`Strategy::error`] and [`Problem::sensitivity`]; too many queries to list.
     pub fn error(&self, strategy: &Strategy) -> Result<f64> {
-        let sensitivity = self.sensitivity(strategy)?.squared;
+        self.error_at(strategy, self.sensitivity(strategy)?.squared)
+    }
+
+    /// Returns [`Problem::error`] for a strategy whose squared sensitivity is known.
+    ///
+    /// # Errors
+    /// As [`Strategy::error`]; too many queries to list.
+    pub(crate) fn error_at(&self, strategy: &Strategy, sensitivity: f64) -> Result<f64> {
         let total = strategy.error(&self.workload.gram()?)? / strategy.sensitivity_squared();
         let largest = match self.objective {
             Objective::Mean => 0.0,

@@ -1,7 +1,9 @@
-//! The fixed point of a strategy and the posterior of its bins.
+//! The fixed point of a strategy and the derivative of its privacy loss.
 
 use ndarray::{Array2, ArrayView2};
 
+use super::chi_square::variance_of;
+use super::cost::{Cost, PrivacyLimit};
 use super::form::AllocatedForm;
 use super::loss::{Loss, Parts, total_error};
 use super::posterior::posterior;
@@ -21,10 +23,14 @@ const SAMPLES: (f64, f64) = (8e3, 3e4);
 /// η at ε ≤ 1, divided by ε above.
 const MOVE: f64 = 0.6;
 
+/// The steps and the tolerance for a chi-square divergence, whose derivative is computed at every
+/// step.
+const CHI_SQUARE_LIMITS: FitLimits = FitLimits { rounds: Some(4), steps: 400, tolerance: 1e-6 };
+
 /// The limits of a fit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FitLimits {
-    /// Maximum number of estimates of Λ. By default 12/η, with η = 0.6/max(1, ε).
+    /// Maximum number of estimates of Λ. By default 12/η, with η = 0.6/max(1, ε) for (ε, δ).
     pub rounds: Option<usize>,
     /// Maximum number of steps for one Λ. Default 30.
     pub steps: usize,
@@ -38,6 +44,16 @@ impl Default for FitLimits {
     }
 }
 
+impl FitLimits {
+    /// Returns the defaults for a limit on the privacy loss.
+    pub fn of(limit: PrivacyLimit) -> Self {
+        match limit {
+            PrivacyLimit::HockeyStick(_) => FitLimits::default(),
+            PrivacyLimit::ChiSquare(_) => CHI_SQUARE_LIMITS,
+        }
+    }
+}
+
 /// A fitted strategy.
 #[derive(Debug, Clone)]
 pub struct AllocatedFit {
@@ -45,9 +61,10 @@ pub struct AllocatedFit {
     pub variables: Vec<f64>,
     /// C.
     pub strategy: Array2<f64>,
-    /// The total squared error at an estimate of the noise that (ε, δ) needs. Not a bound.
+    /// The total squared error at an estimate of the noise that (ε, δ) needs, not a bound; or at the
+    /// noise of a chi-square divergence.
     pub estimate: f64,
-    /// `Σ |x ∘ ∇(ln error + ln⟨Λ, M⟩)| / Σ |x ∘ ∇ ln error|` over the nonnegative variables x, with a
+    /// `Σ |x ∘ ∇(ln error + ln cost)| / Σ |x ∘ ∇ ln error|` over the nonnegative variables x, with a
     /// fresh Λ: 0 at a stationary point.
     pub residual: f64,
     /// The number of estimates of Λ.
@@ -58,7 +75,7 @@ pub struct AllocatedFit {
 
 /// Fits a strategy of a form to random allocation, from its start or from given variables.
 ///
-/// `gram` is G, n×n. Deterministic. O(n³) per step and O(b²) per sample.
+/// `gram` is G, n×n. Deterministic. O(n³) per step and, for (ε, δ), O(b²) per sample.
 ///
 /// # Errors
 /// As [`AllocationAccountant::new`], or ε or δ is invalid.
@@ -66,31 +83,39 @@ pub fn fit(
     form: &dyn AllocatedForm,
     gram: ArrayView2<'_, f64>,
     epochs: usize,
-    target: PrivacyTarget,
+    limit: PrivacyLimit,
     start: Option<Vec<f64>>,
     limits: &FitLimits,
 ) -> Result<AllocatedFit> {
     let mut x = start.unwrap_or_else(|| form.start());
-    let bins = gram.nrows() / epochs;
-    let samples = (WORK / bins as f64).clamp(SAMPLES.0, SAMPLES.1) as usize;
-    let eta = MOVE / target.epsilon.max(1.0);
+    let count = gram.nrows() / epochs;
+    let eta = match limit {
+        PrivacyLimit::HockeyStick(target) => MOVE / target.epsilon.max(1.0),
+        PrivacyLimit::ChiSquare(_) => 1.0,
+    };
     let rounds = limits.rounds.unwrap_or((12.0 / eta).ceil() as usize);
     let patience = (2.0 / eta).ceil() as usize;
     // σ of the last strategy, over the norm of its largest bin: the loss does not fix the scale of C.
     let mut near = 1.0;
-    // The strategy, its error and Λ of variables.
-    let mut estimated = |x: &[f64], round: u64| -> Result<(Array2<f64>, f64, Array2<f64>)> {
+    // The strategy, its error and the cost of variables.
+    let mut estimated = |x: &[f64], round: u64| -> Result<(Array2<f64>, f64, Cost)> {
         let strategy = form.matrix(x);
         let bins = Bins::of_strategy(strategy.view(), epochs)?;
-        let options = MonteCarloOptions { seed: SEED, ..MonteCarloOptions::default() };
-        let accountant = AllocationAccountant::new(&bins, options)?;
-        let (budget, norm) = ((target.epsilon, target.delta), bins.largest().0.sqrt());
-        let sigma = accountant.estimated_sigma(budget, samples, near * norm)?;
-        near = sigma / norm;
-        let drawn = (samples, SEED ^ (round + 1) << 32);
-        let found = posterior(&bins, (sigma, target.epsilon), drawn);
-        let error = sigma * sigma * total_error(gram, strategy.view());
-        Ok((strategy, error, normalised(found)))
+        let (variance, cost) = match limit {
+            PrivacyLimit::HockeyStick(target) => {
+                let norm = bins.largest().0.sqrt();
+                let sigma = estimated_noise(&bins, target, near * norm)?;
+                near = sigma / norm;
+                let drawn = (samples_of(count), SEED ^ (round + 1) << 32);
+                let found = posterior(&bins, (sigma, target.epsilon), drawn);
+                (sigma * sigma, Cost::linear(found))
+            }
+            PrivacyLimit::ChiSquare(divergence) => {
+                (variance_of(bins.gram(), divergence), Cost::Variance(divergence))
+            }
+        };
+        let error = variance * total_error(gram, strategy.view());
+        Ok((strategy, error, cost))
     };
     let (mut strategy, mut error, mut old) = estimated(&x, 0)?;
     let mut best = (x.clone(), strategy, error);
@@ -98,7 +123,7 @@ pub fn fit(
     let (mut round, mut since, mut status) = (0, 0, Status::IterationLimit);
     while round < rounds {
         round += 1;
-        let loss = Loss { form, gram, posterior: &old };
+        let loss = Loss { form, gram, cost: &old, bins: count };
         let mut state = QuasiNewton::from(&loss, x, form.first_bounded())?;
         for _ in 0..limits.steps {
             if state.step(&loss)?.is_none_or(|decrease| decrease < 0.01 * limits.tolerance) {
@@ -108,7 +133,7 @@ pub fn fit(
         x = state.x;
         let new;
         (strategy, error, new) = estimated(&x, round as u64)?;
-        old = averaged(&old, &new, eta);
+        old = old.averaged(new, eta);
         since += 1;
         if error < reference * (1.0 - limits.tolerance) {
             (since, reference) = (0, error);
@@ -127,7 +152,7 @@ pub fn fit(
     }
     let (variables, strategy, estimate) = best;
     let (.., fresh) = estimated(&variables, u64::MAX >> 33)?;
-    let residual = Parts::of(gram, &fresh, &strategy).map_or(f64::INFINITY, |parts| {
+    let residual = Parts::of(gram, (&fresh, count), &strategy).map_or(f64::INFINITY, |parts| {
         let of_error = parts.of_error / parts.error;
         let both = &of_error + &(parts.of_cost / parts.cost);
         let sum = |of_matrix: &Array2<f64>| -> f64 {
@@ -140,20 +165,18 @@ pub fn fit(
     Ok(AllocatedFit { variables, strategy, estimate, residual, rounds: round, status })
 }
 
-/// Returns a matrix divided by its trace.
-fn normalised(matrix: Array2<f64>) -> Array2<f64> {
-    let trace = matrix.diag().sum();
-    matrix / trace
+/// Returns an estimate of the σ of (ε, δ), near a value. Not a bound.
+///
+/// # Errors
+/// As [`fit`].
+pub(super) fn estimated_noise(bins: &Bins, target: PrivacyTarget, near: f64) -> Result<f64> {
+    let options = MonteCarloOptions { seed: SEED, ..MonteCarloOptions::default() };
+    let accountant = AllocationAccountant::new(bins, options)?;
+    let budget = (target.epsilon, target.delta);
+    accountant.estimated_sigma(budget, samples_of(bins.count()), near)
 }
 
-/// Returns `old^{1−η} new^η`, entry by entry; the mean where an entry is zero.
-fn averaged(old: &Array2<f64>, new: &Array2<f64>, eta: f64) -> Array2<f64> {
-    let mut out = old.clone();
-    out.zip_mut_with(new, |old, new| {
-        *old = match *old > 0.0 && *new > 0.0 {
-            true => old.powf(1.0 - eta) * new.powf(eta),
-            false => (1.0 - eta) * *old + eta * new,
-        };
-    });
-    normalised(out)
+/// Returns the number of samples of an estimate for b bins.
+fn samples_of(count: usize) -> usize {
+    (WORK / count as f64).clamp(SAMPLES.0, SAMPLES.1) as usize
 }

@@ -1,7 +1,8 @@
-//! What the fit minimises for one Λ: `ln tr(G (CᵀC)⁻¹) + ln ⟨Λ, M(C)⟩`.
+//! What the fit minimises for one cost: `ln tr(G (CᵀC)⁻¹) + ln cost(M(C))`.
 
 use ndarray::{Array2, ArrayView2};
 
+use super::cost::Cost;
 use super::form::AllocatedForm;
 use crate::error::{Error, Result};
 use matmech_linalg::{SmoothFunction, inverse_of_lower, matmul};
@@ -11,8 +12,9 @@ pub(super) struct Loss<'a> {
     pub form: &'a dyn AllocatedForm,
     /// G, n×n.
     pub gram: ArrayView2<'a, f64>,
-    /// Λ, b×b.
-    pub posterior: &'a Array2<f64>,
+    pub cost: &'a Cost,
+    /// b.
+    pub bins: usize,
 }
 
 /// The two parts of the loss and their derivatives by the entries of C.
@@ -21,7 +23,7 @@ pub(super) struct Parts {
     /// tr(G (CᵀC)⁻¹).
     pub error: f64,
     pub of_error: Array2<f64>,
-    /// ⟨Λ, M(C)⟩.
+    /// The cost of M(C).
     pub cost: f64,
     pub of_cost: Array2<f64>,
 }
@@ -37,16 +39,16 @@ pub(super) fn total_error(gram: ArrayView2<'_, f64>, strategy: ArrayView2<'_, f6
 }
 
 impl Parts {
-    /// Computes the parts, or none if C is singular.
+    /// Computes the parts for b bins, or none if C is singular.
     pub fn of(
         gram: ArrayView2<'_, f64>,
-        posterior: &Array2<f64>,
+        (cost, bins): (&Cost, usize),
         strategy: &Array2<f64>,
     ) -> Option<Self> {
         if strategy.diag().iter().any(|x| x.is_nan() || *x <= 0.0) {
             return None;
         }
-        let (n, bins) = (strategy.nrows(), posterior.nrows());
+        let n = strategy.nrows();
         let inverse = inverse_of_lower(strategy.view());
         let product = matmul(gram, inverse.view());
         let error = product.iter().zip(&inverse).map(|(a, b)| a * b).sum();
@@ -56,7 +58,8 @@ impl Parts {
         for (mut sums, row) in sums.rows_mut().into_iter().zip(strategy.rows()) {
             row.iter().enumerate().for_each(|(s, x)| sums[s % bins] += x.abs());
         }
-        let images = matmul(sums.view(), posterior.view());
+        let slope = cost.slope(&sums);
+        let images = matmul(sums.view(), slope.view());
         let cost = images.iter().zip(&sums).map(|(a, b)| a * b).sum();
         let of_cost = Array2::from_shape_fn((n, n), |(t, s)| {
             let sign = if strategy[[t, s]] < 0.0 { -1.0 } else { 1.0 };
@@ -75,7 +78,7 @@ impl SmoothFunction for Loss<'_> {
 
     fn evaluate(&self, x: &[f64]) -> Result<(f64, Vec<f64>)> {
         let strategy = self.form.matrix(x);
-        let Some(parts) = Parts::of(self.gram, self.posterior, &strategy) else {
+        let Some(parts) = Parts::of(self.gram, (self.cost, self.bins), &strategy) else {
             return Ok((f64::INFINITY, vec![0.0; x.len()]));
         };
         let value = parts.error.ln() + parts.cost.ln();

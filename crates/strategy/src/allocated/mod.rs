@@ -11,6 +11,9 @@
 //! estimate Λ at the scale that has δ; average it with the old one. The fit is a search: the privacy
 //! of its result is that of the [accountant](crate::allocation), with other samples.
 //!
+//! The chi-square divergence is convex in M. The optimum for it has a lower bound
+//! ([`ChiSquareBounds`]).
+//!
 //! | form | strategies |
 //! |---|---|
 //! | [`Banded`] | lower triangular with p bands, all of them for p = n |
@@ -19,6 +22,12 @@
 //! | [`Recurrent`] | streaming noise with N buffers |
 
 mod banded;
+pub mod chi_square;
+mod chi_square_bound;
+mod chi_square_optimum;
+#[cfg(test)]
+mod chi_square_tests;
+mod cost;
 mod fixed_point;
 mod form;
 mod inverse_toeplitz;
@@ -31,9 +40,12 @@ mod tests;
 mod toeplitz;
 
 pub use banded::Banded;
+pub use chi_square_bound::ChiSquareBounds;
+pub(crate) use chi_square_optimum::chi_square_bounds;
+pub use cost::{Divergence, PrivacyLimit};
 pub use fixed_point::{AllocatedFit, FitLimits, fit};
 pub use form::AllocatedForm;
 pub use inverse_toeplitz::InverseToeplitz;
-pub(crate) use optimum::{allocation_of, select};
+pub(crate) use optimum::{MAX_STEPS, allocation_of, select};
 pub use recurrent::Recurrent;
 pub use toeplitz::Toeplitz;

@@ -1,20 +1,21 @@
 //! The optimum for random allocation, as a selection.
 
 use super::banded::Banded;
-use super::fixed_point::{self, FitLimits};
+use super::chi_square_optimum::{certified, fit_at_target};
+use super::cost::{Divergence, PrivacyLimit};
+use super::fixed_point::{self, AllocatedFit, FitLimits};
 use super::form::AllocatedForm;
 use super::inverse_toeplitz::InverseToeplitz;
 use super::toeplitz::Toeplitz;
-use crate::optimal::StrategyForm;
-
 use crate::error::{Error, Result};
+use crate::optimal::StrategyForm;
 use crate::{
     Objective, Optimal, Participation, PrivacyTarget, Problem, Selection, Strategy, StrategyFactor,
     StrategySelector,
 };
 
 /// Largest number of steps: matrices of 8 MiB, and about 10 s per estimate of Λ.
-const MAX_STEPS: usize = 2048;
+pub(crate) const MAX_STEPS: usize = 2048;
 
 /// Fits a strategy to random allocation: all lower triangular matrices, with the bands and of the
 /// form of the options.
@@ -37,24 +38,47 @@ pub(crate) fn select(problem: &Problem<'_>, options: &Optimal) -> Result<Selecti
         ));
     }
     let gram = problem.workload.gram()?.to_dense()?;
-    let limits = FitLimits::default();
-    let fit = |form: &dyn AllocatedForm, start| {
-        fixed_point::fit(form, gram.view(), epochs, target, start, &limits)
-    };
-    let found = match options.form {
-        StrategyForm::InverseToeplitz => fit(&InverseToeplitz { steps, bands }, None)?,
-        StrategyForm::Toeplitz => fit(&Toeplitz { steps, bands }, None)?,
-        StrategyForm::Free => {
-            let start = fit(&Toeplitz { steps, bands }, None)?.strategy;
-            let form = Banded { steps, bands };
-            fit(&form, Some(form.variables(&start)))?
+    let toeplitz = Toeplitz { steps, bands };
+    let banded = Banded { steps, bands };
+    let fitted = |limit: PrivacyLimit, start: Option<AllocatedFit>| {
+        let limits = FitLimits::of(limit);
+        let variables = start.map(|start| start.variables);
+        let fit = |form: &dyn AllocatedForm, start| {
+            fixed_point::fit(form, gram.view(), epochs, limit, start, &limits)
+        };
+        match options.form {
+            StrategyForm::Toeplitz => fit(&toeplitz, variables),
+            StrategyForm::InverseToeplitz => fit(&InverseToeplitz { steps, bands }, variables),
+            StrategyForm::Free => {
+                let start = match variables {
+                    Some(variables) => variables,
+                    None => banded.variables(&fit(&toeplitz, None)?.strategy),
+                };
+                fit(&banded, Some(start))
+            }
         }
     };
-    let details = vec![("rounds", found.rounds as f64), ("stationarity_residual", found.residual)];
-    let factor = StrategyFactor::from_queries(problem.workload.shape(), found.strategy)?;
+    let found = match options.divergence {
+        Divergence::HockeyStick => fitted(PrivacyLimit::HockeyStick(target), None)?,
+        Divergence::ChiSquare => {
+            fit_at_target(&toeplitz.matrix(&toeplitz.start()), epochs, target, fitted)?
+        }
+    };
+    let mut details =
+        vec![("rounds", found.rounds as f64), ("stationarity_residual", found.residual)];
+    let factor = StrategyFactor::from_queries(problem.workload.shape(), found.strategy.clone())?;
     let strategy = Strategy::single(options.name(), factor);
-    let error = problem.error(&strategy)?;
-    Ok(Selection { strategy, error, certificate: None, proof: None, details })
+    let squared = problem.sensitivity(&strategy)?.squared;
+    let error = problem.error_at(&strategy, squared)?;
+    let certificate = match options.divergence {
+        Divergence::HockeyStick => None,
+        Divergence::ChiSquare => {
+            let tolerance = options.options.tolerance;
+            let allocation = (epochs, target);
+            Some(certified(problem, allocation, &found, (squared, error), tolerance, &mut details)?)
+        }
+    };
+    Ok(Selection { strategy, error, certificate, proof: None, details })
 }
 
 /// Returns the epochs and (ε, δ) of a problem with random allocation.

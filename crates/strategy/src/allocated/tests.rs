@@ -1,5 +1,6 @@
 use ndarray::Array2;
 
+use super::cost::Cost;
 use super::loss::{Loss, total_error};
 use super::*;
 use crate::PrivacyTarget;
@@ -35,8 +36,9 @@ fn derivatives_match_differences() {
         &Recurrent { steps: 6, buffers: 2 },
         &InverseToeplitz { steps: 6, bands: 3 },
     ];
-    for form in forms {
-        let loss = Loss { form, gram: gram.view(), posterior: &posterior };
+    let costs = [Cost::linear(posterior), Cost::Variance(0.8)];
+    for (form, cost) in forms.iter().flat_map(|form| costs.iter().map(move |cost| (*form, cost))) {
+        let loss = Loss { form, gram: gram.view(), cost, bins: 3 };
         let mut x = form.start();
         x.iter_mut().enumerate().for_each(|(i, x)| *x *= 1.0 + 0.05 * (i as f64).sin());
         let (_, gradient) = loss.evaluate(&x).unwrap();
@@ -56,19 +58,20 @@ fn derivatives_match_differences() {
 #[test]
 fn fits_are_better_than_banded_square_roots() {
     let (gram, target) = (prefix(24), PrivacyTarget { epsilon: 1.0, delta: 1e-2 });
+    let limit = PrivacyLimit::HockeyStick(target);
     let limits = FitLimits::default();
     let none = FitLimits { rounds: Some(0), ..FitLimits::default() };
     let bands = [3, 6, 12].map(|bands| {
         let form = Toeplitz { steps: 24, bands };
-        let start = fit(&form, gram.view(), 1, target, None, &none).unwrap();
+        let start = fit(&form, gram.view(), 1, limit, None, &none).unwrap();
         certified(&gram, &start, 1, target)
     });
     let banded = bands.into_iter().fold(f64::INFINITY, f64::min);
     let form = Banded { steps: 24, bands: 24 };
-    let free = fit(&form, gram.view(), 1, target, None, &limits).unwrap();
+    let free = fit(&form, gram.view(), 1, limit, None, &limits).unwrap();
     assert!(free.strategy.iter().all(|x| *x >= 0.0));
     let form = Recurrent { steps: 24, buffers: 3 };
-    let streamed = fit(&form, gram.view(), 1, target, None, &limits).unwrap();
+    let streamed = fit(&form, gram.view(), 1, limit, None, &limits).unwrap();
     let [free, streamed] = [free, streamed].map(|fit| certified(&gram, &fit, 1, target));
     assert!(free < 0.97 * banded && streamed < 1.02 * free, "{banded} {free} {streamed}");
 }
@@ -94,7 +97,8 @@ fn inverse_toeplitz_strategies_have_banded_inverses() {
     let form = InverseToeplitz { steps: 24, bands: 2 };
     let error = |x: Option<Vec<f64>>, rounds: Option<usize>| {
         let limits = FitLimits { rounds, ..FitLimits::default() };
-        let fit = fit(&form, gram.view(), 2, target, x, &limits).unwrap();
+        let limit = PrivacyLimit::HockeyStick(target);
+        let fit = fit(&form, gram.view(), 2, limit, x, &limits).unwrap();
         certified(&gram, &fit, 2, target)
     };
     // A grid of λ is never better than the fit beyond the accuracy of the accountant.

@@ -1,6 +1,7 @@
 //! The options of the certified optimum, the best bounds of a search, and where these are attained.
 
 use super::dual::DualPoint;
+use crate::allocated::Divergence;
 use crate::certificate::Certificate;
 use crate::error::{Error, Result};
 use crate::progress::goes_on;
@@ -33,6 +34,8 @@ pub struct Optimal {
     pub equal_norms: bool,
     /// The form of the strategy under random allocation.
     pub form: StrategyForm,
+    /// The divergence to which the strategy is fitted under random allocation.
+    pub divergence: Divergence,
 }
 
 /// The lower triangular strategies among which the optimum for random allocation is searched.

@@ -161,7 +161,7 @@ fn product_bound(weights: &[Arc<Vec<f64>>], gram: &Gram) -> Result<f64> {
 ///
 /// Small singular values are more accurate than roots of small eigenvalues.
 fn nuclear_norm(gram: &Array2<f64>, weights: &[f64]) -> Result<f64> {
-    let mut root = root(gram)?;
+    let mut root = root_of_gram(gram)?;
     for (mut column, &weight) in root.columns_mut().into_iter().zip(weights) {
         column *= weight.sqrt();
     }
@@ -180,17 +180,17 @@ fn dense_bound(problem: &Problem<'_>, queries: &[f64], m: &Array2<f64>) -> Resul
     check_steps(problem, m)?;
     let cells = problem.workload.cells();
     let factor = match problem.objective {
-        Objective::Mean => root(&problem.workload.gram()?.to_dense()?)?,
+        Objective::Mean => root_of_gram(&problem.workload.gram()?.to_dense()?)?,
         Objective::Max | Objective::Balanced(_) => {
             let errors = QueryErrors::of(problem.workload)?.stored()?;
             let columns: Vec<usize> = (0..cells).collect();
             match errors.weighted_matrix(queries, &columns) {
                 Some(rows) => rows,
-                None => root(&errors.weighted_gram(queries, cells)?)?,
+                None => root_of_gram(&errors.weighted_gram(queries, cells)?)?,
             }
         }
     };
-    let product = linalg::matmul(factor.view(), root(m)?.t());
+    let product = linalg::matmul(factor.view(), root_of_gram(m)?.t());
     Ok(linalg::row_space(product.view())?.singular_values.sum().powi(2))
 }
 
@@ -250,7 +250,7 @@ fn refused(problem: &Problem<'_>, expected: impl Into<String>) -> Error {
 }
 
 /// Returns R with `RᵀR = A`.
-fn root(a: &Array2<f64>) -> Result<Array2<f64>> {
+pub(crate) fn root_of_gram(a: &Array2<f64>) -> Result<Array2<f64>> {
     Ok(match linalg::full_rank_cholesky(a.view())? {
         Some(factor) => factor.t().as_standard_layout().into_owned(),
         None => Semidefinite::of(a.view())?.root(),

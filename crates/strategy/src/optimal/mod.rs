@@ -46,6 +46,7 @@ mod weights;
 
 pub use banded::BandedFactor;
 pub use bounds::{Optimal, OptimalOptions, StrategyForm};
+pub(crate) use dual_weights::root_of_gram;
 pub use dual_weights::{DualWeights, weights_over_cells};
 pub use fixed_point::{EXPONENT, MAX_STRETCH, WINDOW, normalised};
 pub use proof::{Proof, ProofWeights, ProvedBounds};

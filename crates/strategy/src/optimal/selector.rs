@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     DualWeights, Optimal, OptimalOptions, StrategyForm, banded, nested, tridiagonal, weighted,
 };
-use crate::allocated;
+use crate::allocated::{self, Divergence};
 use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::workload::{Family, Gram, Workload};
@@ -24,7 +24,7 @@ impl StrategySelector for Optimal {
     }
 
     fn options(&self) -> &'static [&'static str] {
-        &["tolerance", "max-iterations", "bands", "norms", "form"]
+        &["tolerance", "max-iterations", "bands", "norms", "form", "divergence"]
     }
 
     fn configured(&self, call: &Call<'_>) -> Result<Box<dyn StrategySelector>> {
@@ -123,10 +123,18 @@ impl Optimal {
                 return Err(call.refuse(forms, other));
             }
         };
+        optimal.divergence = match call.written("divergence") {
+            None | Some("hockey-stick") => Divergence::HockeyStick,
+            Some("chi-square") => Divergence::ChiSquare,
+            Some(other) => {
+                return Err(call.refuse("divergence=hockey-stick or divergence=chi-square", other));
+            }
+        };
         Ok(optimal)
     }
 
-    /// Checks that the options for bands and forms are used with a participation that has them.
+    /// Checks that the options for bands, forms and divergences are used with a participation that has
+    /// them.
     pub(super) fn check_bands(&self, participation: Participation) -> Result<()> {
         let is_free = self.form == StrategyForm::Free;
         let valid = match participation {
@@ -134,12 +142,13 @@ impl Optimal {
             Participation::Random { .. } => !self.equal_norms,
             _ => self.bands.is_none() && !self.equal_norms && is_free,
         };
-        if valid {
+        let is_random = matches!(participation, Participation::Random { .. });
+        if valid && (is_random || self.divergence == Divergence::default()) {
             return Ok(());
         }
         Err(Error::bad_input(
-            "options `bands`, `norms` and `form` of the optimal strategy",
-            "participation=min-sep:B,K, or bands and form with participation=random:K",
+            "options `bands`, `norms`, `form` and `divergence` of the optimal strategy",
+            "participation=min-sep:B,K, or bands, form and divergence with participation=random:K",
             format!("participation `{participation}`"),
             "leave the options out, or set the participation",
         ))

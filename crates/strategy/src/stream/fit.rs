@@ -7,7 +7,7 @@ use super::coefficients::{Coefficients, Fitted};
 use super::form::{Form, StreamOptions};
 use super::recurrence::{FitOptions, NoiseRecurrence, fit_recurrence};
 use super::{chains, truncated};
-use crate::allocated::{self, FitLimits, Recurrent};
+use crate::allocated::{self, FitLimits, PrivacyLimit, Recurrent};
 use crate::error::{Error, Result};
 use crate::{
     Objective, Optimal, OptimalOptions, Participation, Problem, Proof, Status, StrategySelector,
@@ -152,9 +152,10 @@ fn allocated(problem: &Problem<'_>, buffers: usize) -> Result<Fitted> {
     let steps = problem.workload.cells();
     let form = Recurrent { steps, buffers };
     let gram = problem.workload.gram()?.to_dense()?;
+    let limit = PrivacyLimit::HockeyStick(target);
     let fitted = |memory: f64| {
         let start = form.start_of(steps / epochs, memory);
-        allocated::fit(&form, gram.view(), epochs, target, Some(start), &FitLimits::default())
+        allocated::fit(&form, gram.view(), epochs, limit, Some(start), &FitLimits::default())
     };
     let mut fit = fitted(steps as f64)?;
     // With several epochs there are local minima, and neither start is always better.
