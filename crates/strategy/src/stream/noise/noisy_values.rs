@@ -62,7 +62,7 @@ impl<'a> Remaining<'a> {
         Remaining { parts: parts.collect() }
     }
 
-    /// Returns the next values, as many as `length` if so many are left.
+    /// Returns the next `length` values, or those that are left.
     pub fn take(&mut self, mut length: usize) -> Vec<NoisyValues<'a>> {
         let mut taken = Vec::new();
         while length > 0
