@@ -27,8 +27,8 @@ endif
 # papers and beyond are those of two runs with nothing beside them, on machines of different speed.
 BUILD_COST       := about 7 min
 REPRODUCE_COST   := 25 to 31 min, 4.5 GB
-BEYOND_COST      := 26 to 41 min, 1.7 GB
-ALL_COST         := 51 to 72 min, 4.5 GB
+BEYOND_COST      := more than 1 h, 1.7 GB
+ALL_COST         := more than 1.5 h, 4.5 GB
 QUICK_COST       := 2 min, 670 MB
 FIGURES_COST     := 6 s, 90 MB
 COMPARE_COST     := 5 s, 50 MB
