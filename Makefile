@@ -24,7 +24,8 @@ CARGO := $(shell PATH="$$PATH:$${CARGO_HOME:-$$HOME/.cargo}/bin"; command -v car
 endif
 
 # Expected time and memory on 2 cores, without the first build; stated only here. The times of the
-# papers and beyond are those of two runs with nothing beside them, on machines of different speed.
+# papers are those of two runs with nothing beside them, on machines of different speed; the times
+# beyond them are estimates.
 BUILD_COST       := about 7 min
 REPRODUCE_COST   := 25 to 31 min, 4.5 GB
 BEYOND_COST      := more than 1 h, 1.7 GB
