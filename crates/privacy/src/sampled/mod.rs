@@ -29,4 +29,4 @@ mod tests;
 pub use calibrate::{smallest_epsilon, smallest_sigma};
 pub use poisson_sampling::PoissonSampling;
 pub use random_allocation::RandomAllocation;
-pub use ratio_law::{RatioLaw, normal_below};
+pub use ratio_law::{RatioLaw, normal_below, normal_quantile};

@@ -36,6 +36,19 @@ pub fn normal_below(x: f64) -> f64 {
     0.5 * libm::erfc(-x / SQRT_2)
 }
 
+/// Φ⁻¹(p) for p from 0 to 1, by bisection on [`normal_below`].
+pub fn normal_quantile(p: f64) -> f64 {
+    if p > 0.5 {
+        return -normal_quantile(1.0 - p);
+    }
+    let (mut low, mut high) = (-40.0, 0.0);
+    for _ in 0..64 {
+        let middle = 0.5 * (low + high);
+        if normal_below(middle) < p { low = middle } else { high = middle }
+    }
+    if p > 0.0 { high } else { f64::NEG_INFINITY }
+}
+
 impl RatioLaw {
     /// Returns the law of `scale · e^{sξ − s²/2} + constant` for a standard normal ξ, on points with
     /// logarithms from `low` up. O(points).

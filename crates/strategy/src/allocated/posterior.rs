@@ -3,7 +3,7 @@
 use ndarray::{Array2, Axis};
 
 use crate::allocation::Bins;
-use crate::allocation::tilted::Tilted;
+use crate::allocation::mixture::Mixture;
 use matmech_linalg::add_gram;
 
 /// Standard deviation of the window of ln L.
@@ -29,16 +29,12 @@ pub(super) fn posterior(
     let mut found = Array2::zeros((count, count));
     let mut batch = Array2::<f64>::zeros((BATCH, count));
     let mut filled = 0;
-    let tilted = Tilted::new(bins, sigma, epsilon);
-    let power = tilted.power() as f64;
-    tilted.sample(samples, seed, |sample| {
-        let distance = (sample.ln_ratio - epsilon) / WIDTH;
-        if distance.abs() > REACH {
-            return;
-        }
-        // Under P, without a common factor.
-        let ln = sample.ln_weight + power * epsilon + (sample.ln_ratio - epsilon)
-            - 0.5 * distance * distance;
+    let mixture = Mixture::new(bins, (sigma, epsilon), seed ^ 1);
+    let distance = |ln_ratio: f64| (ln_ratio - epsilon) / WIDTH;
+    let wanted = |ln_ratio: f64| distance(ln_ratio).abs() <= REACH;
+    mixture.sample(samples, seed, wanted, |sample| {
+        // Under P.
+        let ln = sample.ln_weight + sample.ln_ratio - 0.5 * distance(sample.ln_ratio).powi(2);
         let sum: f64 = sample.ratios.iter().sum();
         let factor = (0.5 * ln).exp() / sum;
         let mut row = batch.index_axis_mut(Axis(0), filled);

@@ -4,28 +4,33 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::bins::Bins;
-use super::confidence::Moments;
+use super::confidence::Weights;
+use super::mixture::Mixture;
+use super::removed::Levels;
 use super::search::zero_of_decreasing;
 use super::{added, removed};
 use crate::error::{Error, Result};
 use matmech_privacy::sampled::RandomAllocation;
 
 /// Samples times bins of a confidence bound by default.
-const WORK: f64 = 2.56e8;
+const WORK: f64 = 1e8;
 
 /// Samples by default, from and to.
-const SAMPLES: (f64, f64) = (2e5, 1e6);
+const SAMPLES: (f64, f64) = (2e5, 4e5);
 
 /// Failure probability by default, as a share of δ, and at most.
 const FAILURE: (f64, f64) = (0.01, 1e-6);
 
 /// Samples for the search, as a share, first and last.
-const SHARES_OF_SEARCH: [f64; 2] = [0.02, 0.06];
+const SHARES_OF_SEARCH: [f64; 2] = [0.02, 0.1];
+
+/// Relative step for the derivative of ln δ.
+const STEP: f64 = 0.01;
 
 /// Samples for the direction that removes a record, whose δ is mostly far smaller.
-const REMOVED_SAMPLES: usize = 50_000;
+const REMOVED_SAMPLES: usize = 60_000;
 
-/// Samples of a rough estimate of δ.
+/// Samples of a rough estimate.
 const ROUGH_SAMPLES: usize = 20_000;
 
 /// Smallest estimate of δ, as a share of the bound on it.
@@ -54,7 +59,7 @@ pub enum Method {
 pub struct MonteCarloOptions {
     /// How δ is bounded.
     pub method: Method,
-    /// Samples of a confidence bound; by default 2.56e8/b, from 2e5 to 1e6.
+    /// Samples of a confidence bound; by default 1e8/b, from 2e5 to 4e5.
     pub samples: Option<usize>,
     /// The probability with which a confidence bound does not hold. By default the smaller of δ/100
     /// and 1e-6. It is a part of δ.
@@ -161,8 +166,8 @@ impl<'a> AllocationAccountant<'a> {
         let failure = match self.options.failure_probability {
             Some(failure) => failure,
             None => {
-                let drawn = (ROUGH_SAMPLES, self.seed(0));
-                let rough = added::moments(self.bins, (sigma, epsilon), drawn);
+                let mixture = Mixture::new(self.bins, (sigma, epsilon), self.seed(0) ^ 1);
+                let rough = added::weights(&mixture, epsilon, (ROUGH_SAMPLES, self.seed(0)));
                 (FAILURE.0 * rough.mean()).clamp(1e-30, FAILURE.1)
             }
         };
@@ -199,14 +204,17 @@ impl<'a> AllocationAccountant<'a> {
         let excess = |x: f64, share: f64| {
             let (sigma, epsilon) = at(x);
             let samples = ((self.samples as f64 * share) as usize).max(1000);
-            let predicted =
-                |found: Moments| found.upper(self.samples, 0.25 * failure) + found.standard_error();
+            let predicted = |found: Weights| {
+                let part = 0.25 * failure;
+                let bet = found.best_bet(self.samples, part);
+                found.upper(bet, self.samples, part) + found.standard_error()
+            };
+            let mixture = Mixture::new(self.bins, (sigma, epsilon), self.seed(0) ^ 1);
             let drawn = (samples, self.seed(0) ^ 2);
-            let mut bound = predicted(added::moments(self.bins, (sigma, epsilon), drawn));
-            if removed::bound(self.bins, (sigma, epsilon)) > bound {
-                let drawn = (samples, self.seed(0) ^ 3);
-                let removed = removed::moments(self.bins, (sigma, epsilon), drawn);
-                bound = bound.max(predicted(removed));
+            let mut bound = predicted(added::weights(&mixture, epsilon, drawn));
+            if removed::jensen(self.bins, (sigma, epsilon)) > bound {
+                let levels = self.levels((sigma, epsilon), 0.25 * failure);
+                bound = bound.max(levels.map_or(f64::INFINITY, |levels| levels.predicted));
             }
             Ok::<_, Error>((bound / target).ln())
         };
@@ -214,6 +222,8 @@ impl<'a> AllocationAccountant<'a> {
         let rough = rough.ok_or_else(|| self.out_of_reach(delta))?;
         let found = zero_of_decreasing(rough, PRECISION, |x| excess(x, SHARES_OF_SEARCH[1]))?;
         let mut x = found.ok_or_else(|| self.out_of_reach(delta))?;
+        let change = |x: f64| excess(x, SHARES_OF_SEARCH[1]);
+        let slope = (change(x)? - change(x * (1.0 + STEP))?) / STEP;
         let mut failed = 0.0;
         for attempt in 1..=TRIES {
             // The failure probabilities of all attempts add up to at most the stated one.
@@ -235,29 +245,37 @@ impl<'a> AllocationAccountant<'a> {
                     method: Method::MonteCarlo,
                 });
             }
-            // ln δ falls by at least about 3 per ln σ or ln ε.
-            x *= 1.0 + (upper / target).ln() / 3.0 + 2e-4;
+            x *= 1.0 + 1.1 * (upper / target).ln() / slope.max(1.0) + 2e-4;
         }
         Err(self.out_of_reach(delta))
     }
 
-    /// Returns an estimate of δ and a bound on both directions that holds but with the failure
-    /// probability, from fresh samples.
-    fn certified(&self, at: (f64, f64), failure: f64, attempt: u32) -> (Moments, f64) {
+    /// Returns weights whose mean estimates δ, and a bound on both directions that holds but with the
+    /// failure probability, from fresh samples.
+    fn certified(&self, at: (f64, f64), failure: f64, attempt: u32) -> (Weights, f64) {
         let part = 0.25 * failure;
-        let found = added::moments(self.bins, at, (self.samples, self.seed(attempt)));
-        let added = found.upper(self.samples, 2.0 * part);
-        let mut removed = removed::bound(self.bins, at);
-        // Mostly far smaller than the other direction, so that few samples suffice.
-        let few = REMOVED_SAMPLES.min(self.samples);
-        for (samples, seed) in [(few, attempt), (self.samples, attempt + TRIES)] {
-            if removed > added {
-                let drawn = (samples, self.seed(seed) ^ 3);
-                let moments = removed::moments(self.bins, at, drawn);
-                removed = removed.min(moments.upper(samples, part));
-            }
+        let pilot = ((self.samples as f64 * SHARES_OF_SEARCH[1]) as usize).max(1000);
+        let mixture = Mixture::new(self.bins, at, self.seed(0) ^ 1);
+        let bet = added::weights(&mixture, at.1, (pilot, self.seed(0) ^ 2));
+        let bet = bet.best_bet(self.samples, part);
+        let mixture = mixture.certified(self.samples, part, self.seed(attempt) ^ 1);
+        let found = added::weights(&mixture, at.1, (self.samples, self.seed(attempt)));
+        let added = found.upper(bet, self.samples, part);
+        let mut removed = removed::jensen(self.bins, at);
+        if removed > added
+            && let Some(levels) = self.levels(at, part)
+        {
+            let drawn = (REMOVED_SAMPLES, self.seed(attempt) ^ 3);
+            let ratios = removed::ratios(self.bins, at.0, drawn);
+            removed = removed.min(levels.bound(&ratios, at.1, part));
         }
         (found, removed.max(added))
+    }
+
+    /// Chooses the levels of Ehrhard's inequality.
+    fn levels(&self, (sigma, epsilon): (f64, f64), failure: f64) -> Option<Levels> {
+        let ratios = removed::ratios(self.bins, sigma, (ROUGH_SAMPLES, self.seed(0) ^ 3));
+        Levels::new(&ratios, epsilon, REMOVED_SAMPLES, failure)
     }
 
     /// Returns an estimate of the σ of (ε, δ), not a bound, near `start`; for fits.
@@ -272,8 +290,8 @@ impl<'a> AllocationAccountant<'a> {
     ) -> Result<f64> {
         check_budget(epsilon, delta)?;
         let excess = |sigma: f64| {
-            let drawn = (samples, self.seed(0) ^ 2);
-            let found = added::moments(self.bins, (sigma, epsilon), drawn);
+            let mixture = Mixture::new(self.bins, (sigma, epsilon), self.seed(0) ^ 1);
+            let found = added::weights(&mixture, epsilon, (samples, self.seed(0) ^ 2));
             Ok::<_, Error>((found.mean() / delta).ln())
         };
         zero_of_decreasing(start, 5e-3, excess)?.ok_or_else(|| self.out_of_reach(delta))

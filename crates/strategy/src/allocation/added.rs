@@ -1,26 +1,26 @@
-//! Bounds on δ of the direction that adds a record, `E_Q (L − e^ε)₊`, from tilted samples.
+//! Bounds on δ of the direction that adds a record, `E_Q (L − e^ε)₊`.
 
-use super::bins::Bins;
-use super::confidence::Moments;
-use super::tilted::Tilted;
+use super::confidence::Weights;
+use super::mixture::Mixture;
 
-/// Returns the moments of the weights `w (L − e^ε)₊`, whose mean is δ.
-pub(super) fn moments(
-    bins: &Bins,
-    (sigma, epsilon): (f64, f64),
+/// Returns the weights of `(L − e^ε)₊`, whose mean is δ.
+pub(super) fn weights(
+    mixture: &Mixture<'_>,
+    epsilon: f64,
     (samples, seed): (usize, u64),
-) -> Moments {
-    let tilted = Tilted::new(bins, sigma, epsilon);
-    let mut moments = Moments::default();
-    tilted.sample(samples, seed, |sample| {
-        let above = sample.ln_ratio > epsilon;
-        moments.add(match above {
-            true => {
-                (sample.ln_ratio + sample.ln_weight).exp() * -(epsilon - sample.ln_ratio).exp_m1()
-            }
-            false => 0.0,
-        });
-    });
-    moments.largest = tilted.ln_largest_weight(epsilon).exp();
-    moments
+) -> Weights {
+    let mut weights = Weights::below(mixture.ln_largest_weight(epsilon).exp());
+    let mut visited = 0;
+    mixture.sample(
+        samples,
+        seed,
+        |ln_ratio| ln_ratio > epsilon,
+        |sample| {
+            visited += 1;
+            let ln = sample.ln_ratio + sample.ln_weight;
+            weights.add(ln.exp() * -(epsilon - sample.ln_ratio).exp_m1());
+        },
+    );
+    weights.add_zeros(samples - visited);
+    weights
 }

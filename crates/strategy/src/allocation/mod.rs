@@ -15,12 +15,14 @@ mod accountant;
 mod added;
 mod bins;
 mod confidence;
+pub(crate) mod mixture;
 mod outputs;
 mod removed;
 mod search;
+mod shifted;
 #[cfg(test)]
 mod tests;
-pub(crate) mod tilted;
+mod tilted;
 
 pub use accountant::{AllocationAccountant, AllocationGuarantee, Method, MonteCarloOptions};
 pub use bins::Bins;

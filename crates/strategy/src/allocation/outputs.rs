@@ -1,6 +1,6 @@
 //! Normal outputs in the coordinates of the bins.
 
-use ndarray::Array2;
+use ndarray::{Array1, Array2};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 use rand_distr::StandardNormal;
@@ -10,6 +10,29 @@ use matmech_linalg::{self as linalg, matmul};
 
 /// Samples drawn at once: few enough for the cache.
 const BATCH: usize = 64;
+
+/// A = M/σ², and half of its diagonal: the logarithm of the ratio of bin j is `y_j − A_jj/2`.
+#[derive(Debug)]
+pub(super) struct Scaled {
+    /// A.
+    pub gram: Array2<f64>,
+    /// A_jj/2.
+    pub half_diagonal: Array1<f64>,
+}
+
+impl Scaled {
+    /// Computes A.
+    pub fn new(bins: &Bins, sigma: f64) -> Self {
+        let gram = bins.gram().mapv(|x| x / (sigma * sigma));
+        let half_diagonal = gram.diag().mapv(|x| 0.5 * x);
+        Scaled { gram, half_diagonal }
+    }
+
+    /// Returns b.
+    pub fn count(&self) -> usize {
+        self.gram.nrows()
+    }
+}
 
 /// Draws `N(0, M)` for every sample, the same ones for the same seed, and calls `visit` with the
 /// generator and the sample. O(samples · b²).

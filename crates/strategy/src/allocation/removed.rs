@@ -1,58 +1,110 @@
 //! Bounds on δ of the direction that removes a record, `E_Q (1 − e^ε L)₊`.
 //!
-//! By Jensen's inequality ln L ≥ ȳ − τ, for the mean ȳ of the y_j and τ = tr A/2b. ȳ is normal with
-//! the variance Ā, the mean of the entries of A. So `E (1 − e^{ε − τ + ȳ})₊` bounds δ. Where that is too
-//! large, outputs are drawn with mean −t times the mean of the s_j, t = (ε − τ)/Ā: the weights
-//! `e^{tȳ + t²Ā/2} (1 − e^ε L)₊` are at most `e^{−(ε − τ)²/2Ā}`, since L ≤ e^{−ε} implies ȳ ≤ τ − ε.
-
-use ndarray::{Array1, Axis};
+//! A random variable with `P(ln L ≤ −ε − u) ≤ Φ(α − u/r)` for all u ≥ 0 has
+//!
+//! ```text
+//! E (1 − e^ε L)₊ = ∫_0^∞ e^{−u} P(ln L ≤ −ε − u) du ≤ Φ(α) − e^{r²/2 − αr} Φ(α − r)
+//! ```
+//!
+//! - **Jensen's inequality.** ln L ≥ ȳ − τ, for the mean ȳ of the y_j and τ = tr A/2b. ȳ is normal with the
+//!   variance Ā, the mean of the entries of A: α = (τ − ε)/√Ā, r = √Ā.
+//! - **Ehrhard's inequality.** ln L is a convex function of a normal vector, so that
+//!   F(t) = Φ⁻¹(P(ln L ≤ t)) is concave. For −ε ≤ t_1 < t_2 it lies below the line through its values there
+//!   at all t ≤ t_1; r is the reciprocal of the slope. An upper confidence bound on F(t_1) and a lower
+//!   one on F(t_2) are from samples of Q. *Source*: Ehrhard, Symétrisation dans l'espace de Gauss
+//!   (1983).
 
 use super::bins::Bins;
-use super::confidence::Moments;
-use super::outputs;
-use matmech_privacy::sampled::normal_below;
+use super::confidence::{Bet, Weights};
+use super::outputs::{self, Scaled};
+use matmech_privacy::sampled::{normal_below, normal_quantile};
 
-/// The variance Ā and τ.
-fn mean_output(bins: &Bins, sigma: f64) -> (f64, f64) {
-    let square = sigma * sigma;
-    let mean = |x: Option<f64>| x.unwrap_or(0.0) / square;
-    (mean(bins.gram().mean()), 0.5 * mean(bins.gram().diag().mean()))
-}
+/// The probabilities of t_1 and t_2 that are tried.
+const LEVELS: [f64; 9] = [0.003, 0.01, 0.03, 0.08, 0.2, 0.35, 0.5, 0.7, 0.9];
 
 /// Returns the bound by Jensen's inequality.
-pub(super) fn bound(bins: &Bins, (sigma, epsilon): (f64, f64)) -> f64 {
-    let (variance, half_trace) = mean_output(bins, sigma);
-    let root = variance.sqrt();
-    let start = (half_trace - epsilon) / root;
-    let factor = (epsilon - half_trace + 0.5 * variance).exp();
-    (normal_below(start) - factor * normal_below(start - root)).max(0.0)
+pub(super) fn jensen(bins: &Bins, (sigma, epsilon): (f64, f64)) -> f64 {
+    let mean = |x: Option<f64>| x.unwrap_or(0.0) / (sigma * sigma);
+    let root = mean(bins.gram().mean()).sqrt();
+    let half_trace = 0.5 * mean(bins.gram().diag().mean());
+    line((half_trace - epsilon) / root, root)
 }
 
-/// Returns the moments of the weights, whose mean is δ.
-pub(super) fn moments(
-    bins: &Bins,
-    (sigma, epsilon): (f64, f64),
-    (samples, seed): (usize, u64),
-) -> Moments {
-    let (variance, half_trace) = mean_output(bins, sigma);
-    let gap = (epsilon - half_trace).max(0.0);
-    let t = gap / variance;
-    let square = sigma * sigma;
-    let count = bins.count() as f64;
-    let towards: Array1<f64> = bins.gram().sum_axis(Axis(1)) * (t / (count * square));
-    let half_diagonal = bins.gram().diag().mapv(|x| 0.5 * x / square);
-    let mut moments = Moments::default();
-    outputs::for_each(bins, samples, seed, |_, v| {
-        let mut sum = 0.0;
-        for ((x, towards), half) in v.iter_mut().zip(&towards).zip(&half_diagonal) {
-            *x = *x / sigma - towards;
-            sum += *x;
-            *x -= half;
+/// Returns Φ(α) − e^{r²/2 − αr} Φ(α − r).
+fn line(alpha: f64, r: f64) -> f64 {
+    let (first, second) = (normal_below(alpha), normal_below(alpha - r));
+    let subtracted = (0.5 * r * r - alpha * r).exp() * second;
+    // An overflow leaves the larger bound.
+    if subtracted.is_finite() { (first - subtracted).max(0.0) } else { first }
+}
+
+/// t_1 and t_2, with the bets for their confidence bounds.
+#[derive(Debug)]
+pub(super) struct Levels {
+    points: [f64; 2],
+    bets: [Bet; 2],
+    /// The bound that these samples predict; infinite if no levels give one.
+    pub predicted: f64,
+}
+
+impl Levels {
+    /// Chooses the levels for `samples` other samples.
+    pub fn new(ratios: &[f64], epsilon: f64, samples: usize, failure: f64) -> Option<Levels> {
+        let mut sorted = ratios.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let quantile = |p: f64| sorted[(p * (sorted.len() - 1) as f64) as usize].max(-epsilon);
+        let mut best: Option<Levels> = None;
+        for (i, low) in LEVELS.iter().enumerate() {
+            for high in &LEVELS[i + 1..] {
+                let points = [quantile(*low), quantile(*high)];
+                if points[0] >= points[1] {
+                    continue;
+                }
+                let counted = counted(ratios, points);
+                let bets = counted.each_ref().map(|x| x.best_bet(samples, 0.5 * failure));
+                let mut levels = Levels { points, bets, predicted: f64::INFINITY };
+                levels.predicted = levels.bound_of(&counted, epsilon, samples, failure);
+                if best.as_ref().is_none_or(|best| levels.predicted < best.predicted) {
+                    best = Some(levels);
+                }
+            }
         }
-        let ln_ratio = outputs::exponentials(v);
-        let ln_weight = t * sum / count + 0.5 * t * t * variance;
-        moments.add(ln_weight.exp() * -(epsilon + ln_ratio).exp_m1().min(0.0));
+        best
+    }
+
+    /// Returns a bound that holds but with the failure probability, from fresh samples.
+    pub fn bound(&self, ratios: &[f64], epsilon: f64, failure: f64) -> f64 {
+        self.bound_of(&counted(ratios, self.points), epsilon, ratios.len(), failure)
+    }
+
+    fn bound_of(&self, counted: &[Weights; 2], epsilon: f64, samples: usize, failure: f64) -> f64 {
+        let upper = |i: usize| counted[i].upper(self.bets[i], samples, 0.5 * failure).min(1.0);
+        let (below, above) = (normal_quantile(upper(0)), -normal_quantile(upper(1)));
+        let slope = (above - below) / (self.points[1] - self.points[0]);
+        if !(slope > 0.0 && slope.is_finite()) {
+            return f64::INFINITY;
+        }
+        line(below - slope * (self.points[0] + epsilon), 1.0 / slope)
+    }
+}
+
+/// Counts the ratios up to t_1, and above t_2.
+fn counted(ratios: &[f64], points: [f64; 2]) -> [Weights; 2] {
+    let mut counted = [Weights::below(1.0), Weights::below(1.0)];
+    for ratio in ratios {
+        counted[0].add(f64::from(u8::from(*ratio <= points[0])));
+        counted[1].add(f64::from(u8::from(*ratio > points[1])));
+    }
+    counted
+}
+
+/// Draws ln L under Q.
+pub(super) fn ratios(bins: &Bins, sigma: f64, (samples, seed): (usize, u64)) -> Vec<f64> {
+    let halves = Scaled::new(bins, sigma).half_diagonal;
+    let mut ratios = Vec::with_capacity(samples);
+    outputs::for_each(bins, samples, seed, |_, v| {
+        v.iter_mut().zip(&halves).for_each(|(x, half)| *x = *x / sigma - half);
+        ratios.push(outputs::exponentials(v));
     });
-    moments.largest = (-0.5 * gap * gap / variance).exp();
-    moments
+    ratios
 }

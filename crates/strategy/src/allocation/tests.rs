@@ -1,5 +1,9 @@
 use ndarray::{Array2, array};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha12Rng;
 
+use super::mixture::Mixture;
+use super::outputs::{Scaled, exponentials, for_each};
 use super::tilted::Tilted;
 use super::*;
 use matmech_privacy::sampled::normal_below;
@@ -50,7 +54,7 @@ fn the_error_at_the_certified_noise_matches_the_laboratory() {
 }
 
 /// δ of two bins by integration over the two coordinates, in both directions.
-fn delta_of_two(gram: &Array2<f64>, sigma: f64, epsilon: f64) -> f64 {
+fn delta_of_two(gram: &Array2<f64>, sigma: f64, epsilon: f64) -> [f64; 2] {
     let a = gram.mapv(|x| x / (sigma * sigma));
     let factor = matmech_linalg::cholesky(a.view()).unwrap();
     let grid = || (-800..=800).map(|i| f64::from(i) * 0.01);
@@ -67,7 +71,7 @@ fn delta_of_two(gram: &Array2<f64>, sigma: f64, epsilon: f64) -> f64 {
             removed += mass * (1.0 - epsilon.exp() * ratio).max(0.0);
         }
     }
-    f64::max(added, removed)
+    [added, removed]
 }
 
 #[test]
@@ -77,7 +81,7 @@ fn bounds_of_two_bins_are_just_above_the_integral() {
         (array![[1.0, 0.9], [0.9, 1.0]], 0.8, 1.0),
         (array![[1.0, 0.0], [0.0, 0.2]], 0.5, 2.0),
     ] {
-        let exact = delta_of_two(&gram, sigma, epsilon);
+        let exact = delta_of_two(&gram, sigma, epsilon).into_iter().fold(0.0, f64::max);
         let bins = Bins::of_gram(gram).unwrap();
         let accountant = AllocationAccountant::new(&bins, options(400_000)).unwrap();
         let found = accountant.delta(sigma, epsilon).unwrap();
@@ -88,6 +92,79 @@ fn bounds_of_two_bins_are_just_above_the_integral() {
         let dominating = AllocationAccountant::new(&bins, options).unwrap();
         assert!(dominating.delta(sigma, epsilon).unwrap().delta >= 0.999 * exact);
     }
+}
+
+/// The direction that removes a record, by Ehrhard's inequality, against the integral; and for many
+/// bins, where Jensen's inequality gives nothing.
+#[test]
+fn removed_records_have_a_small_bound() {
+    let gram = array![[1.0, 0.4], [0.4, 0.7]];
+    let bins = Bins::of_gram(gram.clone()).unwrap();
+    let bound = |bins: &Bins, sigma, epsilon| {
+        let pilot = removed::ratios(bins, sigma, (20_000, 1));
+        let levels = removed::Levels::new(&pilot, epsilon, 60_000, 1e-8).unwrap();
+        let found = levels.bound(&removed::ratios(bins, sigma, (60_000, 2)), epsilon, 1e-8);
+        assert!((0.3..3.0).contains(&(levels.predicted / found)), "{levels:?} {found}");
+        found
+    };
+    for epsilon in [0.3, 0.5, 1.0] {
+        let [_, exact] = delta_of_two(&gram, 1.0, epsilon);
+        let found = bound(&bins, 1.0, epsilon);
+        assert!(found >= exact && found <= 2.0 * exact, "{found} {exact}");
+    }
+    let many = Bins::of_strategy(banded(256, 16).view(), 1).unwrap();
+    let norm = many.largest().0.sqrt();
+    assert!(removed::jensen(&many, (0.9 * norm, 1.0)) > 1e-3);
+    assert!(bound(&many, 0.9 * norm, 1.0) < 1e-8);
+}
+
+/// E L^k of three bins by all k-tuples; the estimate is near it, and the bound above it.
+#[test]
+fn moments_of_the_ratio_are_estimated_and_bounded() {
+    let gram = array![[1.0, 0.5, 0.1], [0.5, 0.8, 0.3], [0.1, 0.3, 0.9]];
+    let scaled = Scaled::new(&Bins::of_gram(gram.clone()).unwrap(), 1.3);
+    let mut random = ChaCha12Rng::seed_from_u64(4);
+    let mut tilted = Tilted::new(&scaled, 0.7, &mut random);
+    let power = tilted.power as u32;
+    assert!((2..=9).contains(&power), "{power}");
+    let tuples = 3usize.pow(power);
+    let term = |tuple: usize| {
+        let bins: Vec<usize> = (0..power).map(|a| tuple / 3usize.pow(a) % 3).collect();
+        let pairs = (0..bins.len()).flat_map(|c| (0..c).map(move |a| (a, c)));
+        pairs.map(|(a, c)| scaled.gram[[bins[a], bins[c]]]).sum::<f64>().exp()
+    };
+    let exact = ((0..tuples).map(term).sum::<f64>() / tuples as f64).ln();
+    assert!((tilted.ln_moment - exact).abs() < 0.2, "{} {exact}", tilted.ln_moment);
+    tilted.certify(100_000, 1e-6, &mut random);
+    assert!((0.0..0.05).contains(&(tilted.ln_moment - exact)), "{} {exact}", tilted.ln_moment);
+}
+
+/// The mixture's weights reproduce means under Q, and stay below their bound.
+#[test]
+fn weights_of_the_mixture_are_bounded_and_unbiased() {
+    let bins = Bins::of_strategy(banded(24, 6).view(), 2).unwrap();
+    let sigma = 1.5 * bins.largest().0.sqrt();
+    let samples = 200_000;
+    let mixture = Mixture::new(&bins, (sigma, 1.0), 1).certified(samples, 1e-6, 2);
+    let largest = mixture.ln_largest_weight(1.0).exp();
+    // P(L > e^{-0.1}) by plain samples, and by the mixture.
+    let plain = removed::ratios(&bins, sigma, (samples, 3));
+    let plain = plain.iter().filter(|x| **x > -0.1).count() as f64 / samples as f64;
+    let (mut sum, mut squares) = (0.0, 0.0);
+    mixture.sample(
+        samples,
+        4,
+        |ln_ratio| ln_ratio > -0.1,
+        |sample| {
+            let weight = sample.ln_weight.exp();
+            assert!(weight * (sample.ln_ratio.exp() - 1f64.exp()).max(0.0) <= largest);
+            sum += weight;
+            squares += weight * weight;
+        },
+    );
+    let mean = sum / samples as f64;
+    let error = ((squares / samples as f64 + plain) / samples as f64).sqrt();
+    assert!((mean - plain).abs() < 4.0 * error, "{mean} {plain} {error}");
 }
 
 #[test]
@@ -113,14 +190,21 @@ fn attacks_reach_most_of_the_stated_epsilon_and_no_more() {
     let bins = Bins::of_strategy(banded(32, 8).view(), 1).unwrap();
     let accountant = AllocationAccountant::new(&bins, options(60_000)).unwrap();
     let sigma = accountant.sigma(epsilon, delta).unwrap().sigma;
-    let mut with = Vec::new();
-    Tilted::of_p(&bins, sigma).sample(runs, 5, |sample| with.push(sample.ln_ratio));
-    let mut without = Vec::new();
-    super::outputs::for_each(&bins, runs, 6, |_, v| {
-        let diagonal = bins.gram().diag().to_owned();
-        v.iter_mut().zip(&diagonal).for_each(|(v, d)| *v = *v / sigma - 0.5 * d / sigma.powi(2));
-        without.push(super::outputs::exponentials(v));
-    });
+    let scaled = Scaled::new(&bins, sigma);
+    let ratios = |seed: u64, takes_part: bool| {
+        let mut ratios = Vec::new();
+        for_each(&bins, runs, seed, |random, v| {
+            let bin = random.random_range(0..v.len());
+            for ((v, half), shift) in
+                v.iter_mut().zip(&scaled.half_diagonal).zip(scaled.gram.row(bin))
+            {
+                *v = *v / sigma - half + if takes_part { *shift } else { 0.0 };
+            }
+            ratios.push(exponentials(v));
+        });
+        ratios
+    };
+    let (with, without) = (ratios(5, true), ratios(6, false));
     let share = |ratios: &[f64], above: f64| {
         ratios.iter().filter(|x| **x > above).count() as f64 / runs as f64
     };

@@ -1,153 +1,215 @@
-//! Samples of the outputs under a law tilted by a power of the likelihood ratio L.
+//! The law of the outputs tilted by a power of the likelihood ratio L.
 //!
-//! With `y_j = ⟨s_j, x⟩/σ²`, A = M/σ² and `v_j = y_j − A_jj/2`, L is the mean of the `e^{v_j}`. The tilted
-//! law first draws k bins one after the other, the first uniformly, then
+//! With `y_j = ⟨s_j, x⟩/σ²`, A = M/σ² and `v_j = y_j − A_jj/2`, L is the mean of the `e^{v_j}`. Its k-th
+//! moment under Q is
+//!
+//! ```text
+//! Z = E_Q[L^k] = b^{−k} Σ_{j_1 … j_k} exp(Σ_{a<c} A_{j_a j_c})
+//! ```
+//!
+//! and Q tilted by L^k is the law of an output with mean s_{j_1} + … + s_{j_k}, for bins drawn with
+//! probability `exp(Σ_{a<c} A_{j_a j_c})/(b^k Z)`. The bins are proposed one after the other, the first
+//! uniformly, then
 //!
 //! ```text
 //! p(j_{m+1} | j_1 … j_m) = Π_a E_{j_a j} / N_m,     E_ij = e^{A_ij},   N_m = Σ_j Π_a E_{j_a j}
 //! ```
 //!
-//! and then the output with mean s_{j_1} + … + s_{j_k}. Let `π(j_1 … j_k | y) = Π_a e^{v_{j_a}}/(bL)`. The
-//! density of Q(dy) π relative to the tilted law is
-//!
-//! ```text
-//! w = L^{−k} Π_{m=1}^{k−1} N_m/b
-//! ```
-//!
-//! since the density of the output relative to Q is `e^{Σ_a v_{j_a} − Σ_{a<c} A_{j_a j_c}}`. So E_Q f(y) is
-//! the mean of w f(y), and Q tilted by L^k is the law without the variation of the N_m. By Hölder's
-//! inequality N_m/b ≤ max_i mean_j E_ij^m.
+//! and accepted with probability W/max W, `W = Π_{m<k} N_m/b`, whose mean is Z. By Hölder's inequality
+//! N_m/b ≤ max_i mean_j E_ij^m, where all bins are equal.
 
-use ndarray::{Array1, Array2};
+use ndarray::Array2;
 use rand::RngExt;
+use rand_chacha::ChaCha12Rng;
 
-use super::bins::Bins;
-use super::outputs;
+use super::confidence::Weights;
+use super::outputs::{self, Scaled};
 
 /// Largest k.
 const MAX_POWER: usize = 400;
 
-/// Largest logarithm of a product of entries of E.
+/// Largest logarithm of a product of entries of E, and of W.
 const MAX_LN: f64 = 600.0;
 
 /// Number of larger k that are tried after the best one.
 const PATIENCE: usize = 3;
 
-/// Outputs for noise σ, tilted by L^k.
+/// Largest number of proposals per accepted one.
+const MAX_PROPOSALS: f64 = 30.0;
+
+/// Proposals for the choice of k.
+const PILOT: usize = 1000;
+
+/// Entries whose sum is stored.
+const BLOCK: usize = 32;
+
+/// Q tilted by L^k.
 #[derive(Debug)]
-pub(crate) struct Tilted<'a> {
-    bins: &'a Bins,
-    sigma: f64,
+pub(super) struct Tilted {
     /// k.
-    power: usize,
-    /// Σ_{m<k} ln max_i mean_j E_ij^m.
-    ln_largest_factor: f64,
+    pub power: usize,
+    /// ln Z: an estimate, or an upper bound after [`certify`](Self::certify).
+    pub ln_moment: f64,
+    /// ln max W.
+    ln_largest: f64,
     /// E.
     exponentials: Array2<f64>,
-    /// Half of the diagonal of A.
-    half_diagonal: Array1<f64>,
+    /// W of the pilot.
+    pilot: Weights,
 }
 
-/// A sample with its weight relative to Q.
-#[derive(Debug)]
-pub(crate) struct Sample<'a> {
-    /// e^{v_j}, up to a factor for all j.
-    pub ratios: &'a [f64],
-    /// ln L.
-    pub ln_ratio: f64,
-    /// ln w.
-    pub ln_weight: f64,
+/// Bins of a proposal.
+#[derive(Debug, Clone)]
+struct Proposal {
+    /// Π_a E_{j_a j}.
+    product: Vec<f64>,
+    /// Sums of blocks of the product.
+    sums: Vec<f64>,
+    /// The bins.
+    bins: Vec<usize>,
+    /// W.
+    weight: f64,
 }
 
-impl<'a> Tilted<'a> {
-    /// Creates the law with the k whose bound on the weights `w (L − e^ε)₊` is smallest.
-    ///
-    /// O(k b²) for the normalisers of all k up to a few above it.
-    pub fn new(bins: &'a Bins, sigma: f64, epsilon: f64) -> Self {
-        let mut found = Tilted::of_p(bins, sigma);
-        let mut least = found.ln_largest_weight(epsilon);
-        let largest = bins.largest().0 / (sigma * sigma);
-        let (mut sum, mut power) = (0.0, 1);
-        while power < MAX_POWER && power < found.power + PATIENCE && power as f64 * largest < MAX_LN
+impl Proposal {
+    fn new(count: usize) -> Self {
+        Proposal { product: vec![0.0; count], sums: Vec::new(), bins: Vec::new(), weight: 1.0 }
+    }
+
+    /// Starts with the first bin.
+    fn start(&mut self, random: &mut ChaCha12Rng) {
+        self.bins.clear();
+        self.bins.push(random.random_range(0..self.product.len()));
+        self.product.fill(1.0);
+        self.weight = 1.0;
+    }
+
+    /// Draws the next bin. O(b).
+    fn extend(&mut self, exponentials: &Array2<f64>, random: &mut ChaCha12Rng) {
+        let last = self.bins.last().map(|bin| exponentials.row(*bin));
+        let factors = last.as_ref().and_then(|row| row.as_slice()).unwrap_or_default();
+        self.sums.clear();
+        for (product, factors) in self.product.chunks_mut(BLOCK).zip(factors.chunks(BLOCK)) {
+            product.iter_mut().zip(factors).for_each(|(product, factor)| *product *= factor);
+            self.sums.push(sum(product));
+        }
+        let total = sum(&self.sums);
+        self.weight *= total / self.product.len() as f64;
+        let (block, left) = drawn(&self.sums, total * random.random::<f64>());
+        let first = block * BLOCK;
+        let within = &self.product[first..(first + BLOCK).min(self.product.len())];
+        self.bins.push(first + drawn(within, left).0);
+    }
+}
+
+impl Tilted {
+    /// Creates the law for the k with the smallest product of the bound on the weights
+    /// `(L − e^ε)₊ Z/L^k` and the time of a sample. O(k b²) for k up to a few above it.
+    pub fn new(scaled: &Scaled, epsilon: f64, random: &mut ChaCha12Rng) -> Self {
+        let mut best = Tilted::of_p(scaled);
+        let count = scaled.count();
+        let largest = scaled.half_diagonal.iter().fold(0.0, |most, x| f64::max(most, 2.0 * x));
+        let mut proposals = vec![Proposal::new(count); PILOT];
+        proposals.iter_mut().for_each(|proposal| proposal.start(random));
+        let (mut least, mut ln_largest, mut power) = (cost(count, 1, 1.0).ln(), 0.0, 1);
+        while power < MAX_POWER && power < best.power + PATIENCE && power as f64 * largest < MAX_LN
         {
-            sum += found.ln_largest_mean(power);
+            ln_largest += ln_largest_mean(scaled, power);
+            if ln_largest > MAX_LN {
+                break;
+            }
             power += 1;
-            let bound = sum + ln_largest_of_ratio(power, epsilon);
-            if bound < least {
-                least = bound;
-                (found.power, found.ln_largest_factor) = (power, sum);
+            let mut pilot = Weights::below(f64::exp(ln_largest));
+            for proposal in &mut proposals {
+                proposal.extend(&best.exponentials, random);
+                pilot.add(proposal.weight);
+            }
+            let ln_moment = pilot.mean().ln();
+            let bound = ln_moment + ln_largest_of_ratio(power, epsilon);
+            let proposals = (ln_largest - ln_moment).exp();
+            let compared = bound + cost(count, power, proposals).ln();
+            if compared < least && proposals < MAX_PROPOSALS {
+                least = compared;
+                best = Tilted { power, ln_moment, ln_largest, pilot, ..best };
             }
         }
-        found
+        best
     }
 
-    /// Creates P, the law with k = 1.
-    pub fn of_p(bins: &'a Bins, sigma: f64) -> Self {
-        let square = sigma * sigma;
+    /// Creates P, the law with k = 1 and Z = 1.
+    pub fn of_p(scaled: &Scaled) -> Self {
         Tilted {
-            bins,
-            sigma,
             power: 1,
-            ln_largest_factor: 0.0,
-            exponentials: bins.gram().mapv(|x| (x / square).exp()),
-            half_diagonal: bins.gram().diag().mapv(|x| 0.5 * x / square),
+            ln_moment: 0.0,
+            ln_largest: 0.0,
+            exponentials: scaled.gram.mapv(f64::exp),
+            pilot: Weights::below(1.0),
         }
     }
 
-    /// Returns k.
-    pub fn power(&self) -> usize {
-        self.power
+    /// Replaces the estimate of Z by a bound that holds but with the failure probability.
+    pub fn certify(&mut self, samples: usize, failure: f64, random: &mut ChaCha12Rng) {
+        if self.power == 1 {
+            return;
+        }
+        let bet = self.pilot.best_bet(samples, failure);
+        let mut weights = Weights::below(self.ln_largest.exp());
+        let mut proposal = Proposal::new(self.exponentials.nrows());
+        for _ in 0..samples {
+            self.propose(&mut proposal, random);
+            weights.add(proposal.weight);
+        }
+        self.ln_moment = weights.upper(bet, samples, failure).ln();
     }
 
-    /// Returns an upper bound on the logarithm of the weights `w (L − e^ε)₊`.
+    /// Draws bins, and adds their rows of A to `shift`. O(k b) per proposal.
+    pub fn draw(&self, scaled: &Scaled, random: &mut ChaCha12Rng, shift: &mut [f64]) {
+        let largest = self.ln_largest.exp();
+        let mut proposal = Proposal::new(shift.len());
+        loop {
+            self.propose(&mut proposal, random);
+            if random.random::<f64>() * largest < proposal.weight {
+                break;
+            }
+        }
+        for bin in proposal.bins {
+            shift.iter_mut().zip(scaled.gram.row(bin)).for_each(|(shift, x)| *shift += x);
+        }
+    }
+
+    /// Returns the logarithm of the density relative to Q at ln L; or of a smaller number, if Z is a
+    /// bound.
+    pub fn ln_density(&self, ln_ratio: f64) -> f64 {
+        self.power as f64 * ln_ratio - self.ln_moment
+    }
+
+    /// Returns the logarithm of an upper bound on `(L − e^ε)₊` over the density.
     pub fn ln_largest_weight(&self, epsilon: f64) -> f64 {
-        self.ln_largest_factor + ln_largest_of_ratio(self.power, epsilon)
+        self.ln_moment + ln_largest_of_ratio(self.power, epsilon)
     }
 
-    /// Returns ln max_i mean_j E_ij^m.
-    fn ln_largest_mean(&self, m: usize) -> f64 {
-        let scale = m as f64 / (self.sigma * self.sigma);
-        let mut largest = f64::NEG_INFINITY;
-        for row in self.bins.gram().rows() {
-            let mut row: Vec<f64> = row.iter().map(|x| scale * x).collect();
-            largest = largest.max(outputs::exponentials(&mut row));
+    fn propose(&self, proposal: &mut Proposal, random: &mut ChaCha12Rng) {
+        proposal.start(random);
+        for _ in 1..self.power {
+            proposal.extend(&self.exponentials, random);
         }
-        largest
     }
+}
 
-    /// Draws samples, the same ones for the same seed. O(samples · b (b + k)).
-    pub fn sample(&self, samples: usize, seed: u64, mut visit: impl FnMut(&Sample<'_>)) {
-        let count = self.bins.count();
-        let square = self.sigma * self.sigma;
-        let gram: Vec<f64> = self.bins.gram().iter().copied().collect();
-        let exponentials: Vec<f64> = self.exponentials.iter().copied().collect();
-        let mut product = vec![1.0; count];
-        let mut shift = vec![0.0; count];
-        outputs::for_each(self.bins, samples, seed, |random, v| {
-            product.fill(1.0);
-            shift.fill(0.0);
-            let mut ln_factor = 0.0;
-            for m in 0..self.power {
-                let total: f64 = product.iter().sum();
-                if m > 0 {
-                    ln_factor += (total / count as f64).ln();
-                }
-                let drawn = drawn(&product, total * random.random::<f64>());
-                let towards = &gram[drawn * count..][..count];
-                shift.iter_mut().zip(towards).for_each(|(shift, x)| *shift += x);
-                if m + 1 < self.power {
-                    let factors = &exponentials[drawn * count..][..count];
-                    product.iter_mut().zip(factors).for_each(|(product, x)| *product *= x);
-                }
-            }
-            for ((x, shift), half) in v.iter_mut().zip(&shift).zip(&self.half_diagonal) {
-                *x = *x / self.sigma + shift / square - half;
-            }
-            let ln_ratio = outputs::exponentials(v);
-            let ln_weight = ln_factor - self.power as f64 * ln_ratio;
-            visit(&Sample { ratios: v, ln_ratio, ln_weight });
-        });
+/// Returns the number of operations of a sample, roughly.
+fn cost(count: usize, power: usize, proposals: f64) -> f64 {
+    let b = count as f64;
+    b * (b + 40.0) + proposals * power as f64 * (2.0 * b + 200.0)
+}
+
+/// Returns ln max_i mean_j E_ij^m.
+fn ln_largest_mean(scaled: &Scaled, m: usize) -> f64 {
+    let mut largest = f64::NEG_INFINITY;
+    for row in scaled.gram.rows() {
+        let mut row: Vec<f64> = row.iter().map(|x| m as f64 * x).collect();
+        largest = largest.max(outputs::exponentials(&mut row));
     }
+    largest
 }
 
 /// Returns the logarithm of the largest `(L − e^ε) L^{−k}`, at L = e^ε k/(k − 1).
@@ -159,11 +221,24 @@ fn ln_largest_of_ratio(power: usize, epsilon: f64) -> f64 {
     }
 }
 
-/// Returns the first index whose sum of weights exceeds a number.
-fn drawn(weights: &[f64], mut number: f64) -> usize {
-    let found = weights.iter().position(|weight| {
+/// Returns the sum, in an order that the compiler can do in parallel.
+fn sum(values: &[f64]) -> f64 {
+    let mut lanes = [0.0; 8];
+    let chunks = values.chunks_exact(8);
+    let rest: f64 = chunks.remainder().iter().sum();
+    for chunk in chunks {
+        lanes.iter_mut().zip(chunk).for_each(|(lane, x)| *lane += x);
+    }
+    rest + lanes.iter().sum::<f64>()
+}
+
+/// Returns the first index up to which the weights exceed a number, and what is left of it there.
+fn drawn(weights: &[f64], mut number: f64) -> (usize, f64) {
+    for (i, weight) in weights.iter().enumerate() {
+        if number < *weight {
+            return (i, number);
+        }
         number -= weight;
-        number < 0.0
-    });
-    found.unwrap_or(weights.len() - 1)
+    }
+    (weights.len() - 1, number)
 }
