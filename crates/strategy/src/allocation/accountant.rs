@@ -6,7 +6,7 @@ use std::str::FromStr;
 use super::bins::Bins;
 use super::confidence::Weights;
 use super::mixture::Mixture;
-use super::removed::Levels;
+use super::removed::Removal;
 use super::search::zero_of_decreasing;
 use super::{added, removed};
 use crate::error::{Error, Result};
@@ -213,8 +213,8 @@ impl<'a> AllocationAccountant<'a> {
             let drawn = (samples, self.seed(0) ^ 2);
             let mut bound = predicted(added::weights(&mixture, epsilon, drawn));
             if removed::jensen(self.bins, (sigma, epsilon)) > bound {
-                let levels = self.levels((sigma, epsilon), 0.25 * failure);
-                bound = bound.max(levels.map_or(f64::INFINITY, |levels| levels.predicted));
+                bound =
+                    bound.max(self.removal((sigma, epsilon), samples, 0.25 * failure).predicted());
             }
             Ok::<_, Error>((bound / target).ln())
         };
@@ -262,20 +262,18 @@ impl<'a> AllocationAccountant<'a> {
         let found = added::weights(&mixture, at.1, (self.samples, self.seed(attempt)));
         let added = found.upper(bet, self.samples, part);
         let mut removed = removed::jensen(self.bins, at);
-        if removed > added
-            && let Some(levels) = self.levels(at, part)
-        {
+        if removed > added {
             let drawn = (REMOVED_SAMPLES, self.seed(attempt) ^ 3);
-            let ratios = removed::ratios(self.bins, at.0, drawn);
-            removed = removed.min(levels.bound(&ratios, at.1, part));
+            removed = removed
+                .min(self.removal(at, ROUGH_SAMPLES, part).bound(self.bins, at, drawn, part));
         }
         (found, removed.max(added))
     }
 
-    /// Chooses the levels of Ehrhard's inequality.
-    fn levels(&self, (sigma, epsilon): (f64, f64), failure: f64) -> Option<Levels> {
-        let ratios = removed::ratios(self.bins, sigma, (ROUGH_SAMPLES, self.seed(0) ^ 3));
-        Levels::new(&ratios, epsilon, REMOVED_SAMPLES, failure)
+    /// Chooses the bound on the direction that removes a record, from at most this many samples.
+    fn removal(&self, at: (f64, f64), samples: usize, failure: f64) -> Removal {
+        let pilot = (samples.min(ROUGH_SAMPLES), self.seed(0) ^ 3);
+        Removal::new(self.bins, at, pilot, REMOVED_SAMPLES, failure)
     }
 
     /// Returns an estimate of the σ of (ε, δ), not a bound, near `start`; for fits.

@@ -12,7 +12,12 @@
 //!   F(t) = Φ⁻¹(P(ln L ≤ t)) is concave. For −ε ≤ t_1 < t_2 it lies below the line through its values there
 //!   at all t ≤ t_1; r is the reciprocal of the slope. An upper confidence bound on F(t_1) and a lower
 //!   one on F(t_2) are from samples of Q. *Source*: Ehrhard, Symétrisation dans l'espace de Gauss
-//!   (1983).
+//!   (1983). For many bins with small correlations.
+//! - **Samples of an output with a shifted mean**, −t times the mean of the s_j, t = (ε − τ)/Ā: the
+//!   weights `e^{tȳ + t²Ā/2} (1 − e^ε L)₊` are at most `e^{−(ε − τ)²/2Ā}`, since L ≤ e^{−ε} implies
+//!   ȳ ≤ τ − ε. For large correlations.
+
+use ndarray::{Array1, Axis};
 
 use super::bins::Bins;
 use super::confidence::{Bet, Weights};
@@ -24,10 +29,42 @@ const LEVELS: [f64; 9] = [0.003, 0.01, 0.03, 0.08, 0.2, 0.35, 0.5, 0.7, 0.9];
 
 /// Returns the bound by Jensen's inequality.
 pub(super) fn jensen(bins: &Bins, (sigma, epsilon): (f64, f64)) -> f64 {
-    let mean = |x: Option<f64>| x.unwrap_or(0.0) / (sigma * sigma);
-    let root = mean(bins.gram().mean()).sqrt();
-    let half_trace = 0.5 * mean(bins.gram().diag().mean());
+    let (variance, half_trace) = mean_output(bins, sigma);
+    let root = variance.sqrt();
     line((half_trace - epsilon) / root, root)
+}
+
+/// Returns Ā and τ.
+fn mean_output(bins: &Bins, sigma: f64) -> (f64, f64) {
+    let mean = |x: Option<f64>| x.unwrap_or(0.0) / (sigma * sigma);
+    (mean(bins.gram().mean()), 0.5 * mean(bins.gram().diag().mean()))
+}
+
+/// Returns the weights of outputs with a shifted mean, whose mean is δ.
+pub(super) fn weights(
+    bins: &Bins,
+    (sigma, epsilon): (f64, f64),
+    (samples, seed): (usize, u64),
+) -> Weights {
+    let (variance, half_trace) = mean_output(bins, sigma);
+    let gap = (epsilon - half_trace).max(0.0);
+    let t = gap / variance;
+    let count = bins.count() as f64;
+    let scaled = Scaled::new(bins, sigma);
+    let towards: Array1<f64> = scaled.gram.sum_axis(Axis(1)) * (t / count);
+    let mut weights = Weights::below((-0.5 * gap * gap / variance).exp());
+    outputs::for_each(bins, samples, seed, |_, v| {
+        let mut sum = 0.0;
+        for ((x, towards), half) in v.iter_mut().zip(&towards).zip(&scaled.half_diagonal) {
+            *x = *x / sigma - towards;
+            sum += *x;
+            *x -= half;
+        }
+        let ln_ratio = outputs::exponentials(v);
+        let ln_weight = t * sum / count + 0.5 * t * t * variance;
+        weights.add(ln_weight.exp() * -(epsilon + ln_ratio).exp_m1().min(0.0));
+    });
+    weights
 }
 
 /// Returns Φ(α) − e^{r²/2 − αr} Φ(α − r).
@@ -36,6 +73,59 @@ fn line(alpha: f64, r: f64) -> f64 {
     let subtracted = (0.5 * r * r - alpha * r).exp() * second;
     // An overflow leaves the larger bound.
     if subtracted.is_finite() { (first - subtracted).max(0.0) } else { first }
+}
+
+/// A bound from samples, chosen with other samples.
+#[derive(Debug)]
+pub(super) enum Removal {
+    /// Ehrhard's inequality.
+    Levels(Levels),
+    /// Outputs with a shifted mean, and what these samples predict.
+    Shifted(Bet, f64),
+}
+
+impl Removal {
+    /// Chooses the bound with the smaller prediction for `samples` samples.
+    pub fn new(
+        bins: &Bins,
+        (sigma, epsilon): (f64, f64),
+        pilot: (usize, u64),
+        samples: usize,
+        failure: f64,
+    ) -> Self {
+        let shifted = weights(bins, (sigma, epsilon), pilot);
+        let bet = shifted.best_bet(samples, failure);
+        let predicted = shifted.upper(bet, samples, failure) + shifted.standard_error();
+        let levels = Levels::new(&ratios(bins, sigma, pilot), epsilon, samples, failure);
+        match levels {
+            Some(levels) if levels.predicted < predicted => Removal::Levels(levels),
+            _ => Removal::Shifted(bet, predicted),
+        }
+    }
+
+    /// Returns the bound that is expected.
+    pub fn predicted(&self) -> f64 {
+        match self {
+            Removal::Levels(levels) => levels.predicted,
+            Removal::Shifted(_, predicted) => *predicted,
+        }
+    }
+
+    /// Returns a bound that holds but with the failure probability, from fresh samples.
+    pub fn bound(
+        &self,
+        bins: &Bins,
+        (sigma, epsilon): (f64, f64),
+        drawn: (usize, u64),
+        failure: f64,
+    ) -> f64 {
+        match self {
+            Removal::Levels(levels) => levels.bound(&ratios(bins, sigma, drawn), epsilon, failure),
+            Removal::Shifted(bet, _) => {
+                weights(bins, (sigma, epsilon), drawn).upper(*bet, drawn.0, failure)
+            }
+        }
+    }
 }
 
 /// t_1 and t_2, with the bets for their confidence bounds.

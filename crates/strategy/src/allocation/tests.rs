@@ -115,7 +115,8 @@ fn removed_records_have_a_small_bound() {
     let many = Bins::of_strategy(banded(256, 16).view(), 1).unwrap();
     let norm = many.largest().0.sqrt();
     assert!(removed::jensen(&many, (0.9 * norm, 1.0)) > 1e-3);
-    assert!(bound(&many, 0.9 * norm, 1.0) < 1e-8);
+    let found = bound(&many, 0.9 * norm, 1.0);
+    assert!(found < 1e-5, "{found}");
 }
 
 /// E L^k of three bins by all k-tuples; the estimate is near it, and the bound above it.
