@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::bins::Bins;
 use super::confidence::Weights;
-use super::mixture::Mixture;
+use super::mixture::{Mixture, Purpose};
 use super::removed::Removal;
 use super::search::zero_of_decreasing;
 use super::{added, removed};
@@ -166,7 +166,8 @@ impl<'a> AllocationAccountant<'a> {
         let failure = match self.options.failure_probability {
             Some(failure) => failure,
             None => {
-                let mixture = Mixture::new(self.bins, (sigma, epsilon), self.seed(0) ^ 1);
+                let mixture =
+                    Mixture::new(self.bins, (sigma, epsilon), Purpose::Bound, self.seed(0) ^ 1);
                 let rough = added::weights(&mixture, epsilon, (ROUGH_SAMPLES, self.seed(0)));
                 (FAILURE.0 * rough.mean()).clamp(1e-30, FAILURE.1)
             }
@@ -209,7 +210,8 @@ impl<'a> AllocationAccountant<'a> {
                 let bet = found.best_bet(self.samples, part);
                 found.upper(bet, self.samples, part) + found.standard_error()
             };
-            let mixture = Mixture::new(self.bins, (sigma, epsilon), self.seed(0) ^ 1);
+            let mixture =
+                Mixture::new(self.bins, (sigma, epsilon), Purpose::Bound, self.seed(0) ^ 1);
             let drawn = (samples, self.seed(0) ^ 2);
             let mut bound = predicted(added::weights(&mixture, epsilon, drawn));
             if removed::jensen(self.bins, (sigma, epsilon)) > bound {
@@ -255,7 +257,7 @@ impl<'a> AllocationAccountant<'a> {
     fn certified(&self, at: (f64, f64), failure: f64, attempt: u32) -> (Weights, f64) {
         let part = 0.25 * failure;
         let pilot = ((self.samples as f64 * SHARES_OF_SEARCH[1]) as usize).max(1000);
-        let mixture = Mixture::new(self.bins, at, self.seed(0) ^ 1);
+        let mixture = Mixture::new(self.bins, at, Purpose::Bound, self.seed(0) ^ 1);
         let bet = added::weights(&mixture, at.1, (pilot, self.seed(0) ^ 2));
         let bet = bet.best_bet(self.samples, part);
         let mixture = mixture.certified(self.samples, part, self.seed(attempt) ^ 1);
@@ -288,7 +290,8 @@ impl<'a> AllocationAccountant<'a> {
     ) -> Result<f64> {
         check_budget(epsilon, delta)?;
         let excess = |sigma: f64| {
-            let mixture = Mixture::new(self.bins, (sigma, epsilon), self.seed(0) ^ 1);
+            let mixture =
+                Mixture::new(self.bins, (sigma, epsilon), Purpose::Estimate, self.seed(0) ^ 1);
             let found = added::weights(&mixture, epsilon, (samples, self.seed(0) ^ 2));
             Ok::<_, Error>((found.mean() / delta).ln())
         };

@@ -13,6 +13,24 @@ use super::outputs::{self, Scaled};
 use super::shifted::Shifted;
 use super::tilted::Tilted;
 
+/// What samples are for, which decides on the proposals for one of the tilted law.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A small variance: few proposals.
+    Estimate,
+    /// A small bound on the weights.
+    Bound,
+}
+
+impl Purpose {
+    fn max_proposals(self) -> f64 {
+        match self {
+            Purpose::Estimate => 2.0,
+            Purpose::Bound => 30.0,
+        }
+    }
+}
+
 /// Outputs for noise σ, from both laws.
 #[derive(Debug)]
 pub(crate) struct Mixture<'a> {
@@ -36,9 +54,10 @@ pub(crate) struct Sample<'a> {
 
 impl<'a> Mixture<'a> {
     /// Creates the mixture for L near e^ε, with an estimate of Z.
-    pub fn new(bins: &'a Bins, (sigma, epsilon): (f64, f64), seed: u64) -> Self {
+    pub fn new(bins: &'a Bins, (sigma, epsilon): (f64, f64), purpose: Purpose, seed: u64) -> Self {
         let scaled = Scaled::new(bins, sigma);
-        let tilted = Tilted::new(&scaled, epsilon, &mut ChaCha12Rng::seed_from_u64(seed));
+        let mut random = ChaCha12Rng::seed_from_u64(seed);
+        let tilted = Tilted::new(&scaled, epsilon, purpose.max_proposals(), &mut random);
         let shifted = Shifted::new(&scaled, epsilon);
         Mixture { bins, sigma, scaled, tilted, shifted }
     }

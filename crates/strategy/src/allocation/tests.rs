@@ -2,7 +2,7 @@ use ndarray::{Array2, array};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 
-use super::mixture::Mixture;
+use super::mixture::{Mixture, Purpose};
 use super::outputs::{Scaled, exponentials, for_each};
 use super::tilted::Tilted;
 use super::*;
@@ -125,7 +125,7 @@ fn moments_of_the_ratio_are_estimated_and_bounded() {
     let gram = array![[1.0, 0.5, 0.1], [0.5, 0.8, 0.3], [0.1, 0.3, 0.9]];
     let scaled = Scaled::new(&Bins::of_gram(gram.clone()).unwrap(), 1.3);
     let mut random = ChaCha12Rng::seed_from_u64(4);
-    let mut tilted = Tilted::new(&scaled, 0.7, &mut random);
+    let mut tilted = Tilted::new(&scaled, 0.7, 30.0, &mut random);
     let power = tilted.power as u32;
     assert!((2..=9).contains(&power), "{power}");
     let tuples = 3usize.pow(power);
@@ -146,7 +146,7 @@ fn weights_of_the_mixture_are_bounded_and_unbiased() {
     let bins = Bins::of_strategy(banded(24, 6).view(), 2).unwrap();
     let sigma = 1.5 * bins.largest().0.sqrt();
     let samples = 200_000;
-    let mixture = Mixture::new(&bins, (sigma, 1.0), 1).certified(samples, 1e-6, 2);
+    let mixture = Mixture::new(&bins, (sigma, 1.0), Purpose::Bound, 1).certified(samples, 1e-6, 2);
     let largest = mixture.ln_largest_weight(1.0).exp();
     // P(L > e^{-0.1}) by plain samples, and by the mixture.
     let plain = removed::ratios(&bins, sigma, (samples, 3));

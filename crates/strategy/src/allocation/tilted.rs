@@ -34,9 +34,6 @@ const MAX_LN: f64 = 600.0;
 /// Number of larger k that are tried after the best one.
 const PATIENCE: usize = 3;
 
-/// Largest number of proposals per accepted one.
-const MAX_PROPOSALS: f64 = 30.0;
-
 /// Proposals for the choice of k.
 const PILOT: usize = 1000;
 
@@ -104,8 +101,14 @@ impl Proposal {
 
 impl Tilted {
     /// Creates the law for the k with the smallest product of the bound on the weights
-    /// `(L − e^ε)₊ Z/L^k` and the time of a sample. O(k b²) for k up to a few above it.
-    pub fn new(scaled: &Scaled, epsilon: f64, random: &mut ChaCha12Rng) -> Self {
+    /// `(L − e^ε)₊ Z/L^k` and the time of a sample, with at most about `max_proposals` proposals per
+    /// accepted one. O(k b²) for k up to a few above it.
+    pub fn new(
+        scaled: &Scaled,
+        epsilon: f64,
+        max_proposals: f64,
+        random: &mut ChaCha12Rng,
+    ) -> Self {
         let mut best = Tilted::of_p(scaled);
         let count = scaled.count();
         let largest = scaled.half_diagonal.iter().fold(0.0, |most, x| f64::max(most, 2.0 * x));
@@ -128,7 +131,7 @@ impl Tilted {
             let bound = ln_moment + ln_largest_of_ratio(power, epsilon);
             let proposals = (ln_largest - ln_moment).exp();
             let compared = bound + cost(count, power, proposals).ln();
-            if compared < least && proposals < MAX_PROPOSALS {
+            if compared < least && proposals < max_proposals {
                 least = compared;
                 best = Tilted { power, ln_moment, ln_largest, pilot, ..best };
             }
