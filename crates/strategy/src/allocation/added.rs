@@ -21,6 +21,6 @@ pub(super) fn weights(
             weights.add(ln.exp() * -(epsilon - sample.ln_ratio).exp_m1());
         },
     );
-    weights.add_zeros(samples - visited);
+    weights.add_equal(0.0, samples - visited);
     weights
 }

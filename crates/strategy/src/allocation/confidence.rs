@@ -11,8 +11,8 @@ const MAX_STEPS: usize = 200;
 pub(super) struct Weights {
     /// The number of weights.
     samples: usize,
-    /// Those above 0.
-    positive: Vec<f64>,
+    /// Those above 0, with the number of times that they occur.
+    positive: Vec<(f64, usize)>,
     /// B.
     largest: f64,
 }
@@ -29,26 +29,31 @@ impl Weights {
 
     /// Adds a weight.
     pub fn add(&mut self, weight: f64) {
-        self.samples += 1;
-        if weight != 0.0 {
-            self.positive.push(weight);
+        self.add_equal(weight, 1);
+    }
+
+    /// Adds equal weights.
+    pub fn add_equal(&mut self, weight: f64, count: usize) {
+        self.samples += count;
+        if weight != 0.0 && count > 0 {
+            self.positive.push((weight, count));
         }
     }
 
-    /// Adds weights that are 0.
-    pub fn add_zeros(&mut self, count: usize) {
-        self.samples += count;
+    /// Returns the sum of a function of the weights above 0.
+    fn sum(&self, of: impl Fn(f64) -> f64) -> f64 {
+        self.positive.iter().map(|(x, count)| of(*x) * *count as f64).sum()
     }
 
     /// Returns the mean.
     pub fn mean(&self) -> f64 {
-        self.positive.iter().sum::<f64>() / self.samples as f64
+        self.sum(|x| x) / self.samples as f64
     }
 
     /// Returns the standard error of the mean.
     pub fn standard_error(&self) -> f64 {
         let (count, mean) = (self.samples as f64, self.mean());
-        let squares: f64 = self.positive.iter().map(|x| x * x).sum();
+        let squares = self.sum(|x| x * x);
         ((squares / count - mean * mean).max(0.0) / (count - 1.0)).sqrt()
     }
 
@@ -69,7 +74,7 @@ impl Weights {
     ///
     /// Infinite if a weight is not finite.
     pub fn upper(&self, bet: Bet, samples: usize, failure_probability: f64) -> f64 {
-        if self.samples == 0 || !self.positive.iter().all(|x| x.is_finite()) {
+        if self.samples == 0 || !self.positive.iter().all(|(x, _)| x.is_finite()) {
             return f64::INFINITY;
         }
         if self.largest <= 0.0 {
@@ -77,14 +82,15 @@ impl Weights {
         }
         let lambda = bet.0 / self.largest;
         let target = -failure_probability.ln() * self.samples as f64 / samples as f64;
-        let zeros = (self.samples - self.positive.len()) as f64;
+        let positive: usize = self.positive.iter().map(|(_, count)| count).sum();
+        let zeros = (self.samples - positive) as f64;
         // The logarithm of the product, and its derivative. It is concave, so that Newton's steps
         // from a smaller value of m never pass the solution.
         let product = |m: f64| {
             let start = (zeros * (lambda * m).ln_1p(), zeros * lambda / (1.0 + lambda * m));
-            self.positive.iter().fold(start, |(ln, derivative), x| {
-                let change = lambda * (m - x);
-                (ln + change.ln_1p(), derivative + lambda / (1.0 + change))
+            self.positive.iter().fold(start, |(ln, derivative), (x, count)| {
+                let (change, count) = (lambda * (m - x), *count as f64);
+                (ln + count * change.ln_1p(), derivative + count * lambda / (1.0 + change))
             })
         };
         let mut m = self.mean();
@@ -127,14 +133,14 @@ mod tests {
     #[test]
     fn bounds_solve_their_equation() {
         let mut weights = Weights::below(3.0);
-        weights.add_zeros(50);
+        weights.add_equal(0.0, 50);
         (0..50).for_each(|i| weights.add(f64::from(i) * 0.05));
         let bound = weights.upper(Bet(0.6), 200, 1e-6);
         let each = |x: f64| (1.0 + 0.2 * (bound - x)).ln();
         let half: f64 = 50.0 * each(0.0) + (0..50).map(|i| each(f64::from(i) * 0.05)).sum::<f64>();
         assert!((2.0 * half + 1e-6f64.ln()).abs() < 1e-6, "{half}");
         let mut none = Weights::below(1.0);
-        none.add_zeros(1000);
+        none.add_equal(0.0, 1000);
         let expected = (1e-6f64.ln() / -1000.0).exp_m1() / 0.95;
         assert!((none.upper(Bet(0.95), 1000, 1e-6) / expected - 1.0).abs() < 1e-6);
     }

@@ -180,12 +180,14 @@ impl Levels {
 
 /// Counts the ratios up to t_1, and above t_2.
 fn counted(ratios: &[f64], points: [f64; 2]) -> [Weights; 2] {
-    let mut counted = [Weights::below(1.0), Weights::below(1.0)];
-    for ratio in ratios {
-        counted[0].add(f64::from(u8::from(*ratio <= points[0])));
-        counted[1].add(f64::from(u8::from(*ratio > points[1])));
-    }
-    counted
+    let weights = |met: &dyn Fn(f64) -> bool| {
+        let count = ratios.iter().filter(|x| met(**x)).count();
+        let mut weights = Weights::below(1.0);
+        weights.add_equal(1.0, count);
+        weights.add_equal(0.0, ratios.len() - count);
+        weights
+    };
+    [weights(&|x| x <= points[0]), weights(&|x| x > points[1])]
 }
 
 /// Draws ln L under Q.
