@@ -44,7 +44,7 @@ pub(super) struct PrivacyCommand {
     /// With random:K: how δ is bounded: auto, deterministic or monte-carlo
     #[arg(long, default_value_t)]
     method: Method,
-    /// With random:K: samples of a confidence bound; by default 256 million/b, 200,000 to a million
+    /// With random:K: samples of a confidence bound; by default 100 million/b, 200,000 to 400,000
     #[arg(long)]
     samples: Option<usize>,
     /// With random:K: probability with which the bound does not hold, a part of δ; by default δ/100,
