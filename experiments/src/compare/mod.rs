@@ -18,10 +18,13 @@ mod found;
 mod html;
 mod index;
 mod known;
+mod lookup;
 pub mod report;
 mod rounding;
 mod run;
+mod subject;
 pub mod verdict;
 
+pub use lookup::{Shown, of_cells, show};
 pub use report::Report;
 pub use run::run;
