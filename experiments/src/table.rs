@@ -50,9 +50,8 @@ impl Table {
         let malformed = |error: &dyn std::fmt::Display| {
             Error::file(FileRole::Input, name, expected, error, "correct or rewrite the file")
         };
-        let (header, records) = csv::Reader::from_path(path)
-            .and_then(|reader| read_csv(reader))
-            .map_err(|error| malformed(&error))?;
+        let (header, records) =
+            csv::Reader::from_path(path).and_then(read_csv).map_err(|error| malformed(&error))?;
         Self::of_records(name, &header, &records).map_err(|error| malformed(&error))
     }
 

@@ -17,6 +17,7 @@ mod explained;
 mod found;
 mod html;
 mod index;
+mod judgement;
 mod known;
 mod lookup;
 pub mod report;
