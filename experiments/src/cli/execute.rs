@@ -32,7 +32,7 @@ pub fn execute(
 ) -> Result<()> {
     let root = arguments.root.as_path();
     match &arguments.command {
-        Command::List { profile } => list::list(root, *profile),
+        Command::List { profile } => list::list(root, kinds, *profile),
         Command::Show { id, profile } => show::show(root, kinds, *profile, id),
         Command::Run { configs, profile, only, shard, jobs, fresh, same_code, no_stand_ins } => {
             let options = &arguments::run_options(*jobs, only, *shard, *fresh, *same_code);

@@ -5,14 +5,20 @@ use std::path::Path;
 use super::steps::say;
 use crate::config::{self, Config, Profile};
 use crate::error::Result;
+use crate::experiment::kind_of;
 use crate::printed::{duration, memory};
+use crate::registry::Kinds;
 
 /// Maximum characters of the last column.
 const MAX_ITEM: usize = 48;
 
 /// Prints one line per experiment and a total; nothing is planned or computed.
-pub(super) fn list(root: &Path, profile: Profile) -> Result<()> {
+///
+/// # Errors
+/// Configs that cannot be read, or of an unknown kind.
+pub(super) fn list(root: &Path, kinds: &Kinds, profile: Profile) -> Result<()> {
     let mut configs = config::load_all(root)?;
+    configs.iter().try_for_each(|config| kind_of(config, &kinds.experiments).map(|_| ()))?;
     configs.sort_by(Config::cmp_by_paper);
     let mut lines = vec![["experiment", "time", "memory", "reproduces"].map(str::to_owned)];
     let (mut seconds, mut mb): (f64, f64) = (0.0, 0.0);
