@@ -30,8 +30,8 @@ pub const PEAK_MB: &str = "peak_mb";
 /// The seed of the config.
 pub const SEED: &str = "seed";
 
-/// The metric with the number of queries.
-pub const QUERIES: &str = "queries";
+/// The metrics that are numbers of queries or views.
+pub const COUNTS: [&str; 2] = ["queries", "views"];
 
 /// The key column of experiments on tables of records: whether the table is real or a stand-in.
 pub const DATA: &str = "data";

@@ -303,7 +303,7 @@ mod tests {
         };
         for (from, to, key) in [
             ("method = 'x'", "", "over"),
-            ("method = 'x'", "metric = 'x'", "over"),
+            ("method = 'x'", "value = 'x'", "over"),
             ("'ratio'", "'error'", "where"),
             ("metric = 'error'", "", "where"),
         ] {

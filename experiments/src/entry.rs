@@ -30,7 +30,7 @@ pub struct Entry {
     /// Column of the values (default `value`; `seconds` for ratios of times).
     #[serde(default = "columns::value_column")]
     pub column: String,
-    /// Key column → its value in the partner. `*` selects the partner with the smallest number,
+    /// Key column, or `metric`, → its value in the partner. `*` selects the partner with the smallest number,
     /// `a|b` the smaller of the two.
     #[serde(default)]
     pub over: BTreeMap<String, String>,
@@ -158,8 +158,10 @@ impl Entry {
             *column == METHOD
                 || !(columns::is_fixed(column) || columns::OF_DERIVED.contains(&column.as_str()))
         };
-        if let Some(column) = self.over.keys().chain(self.set.keys()).find(|c| !is_free(c)) {
-            let expected = "key columns of the experiment, or `method`";
+        let is_partner = |column: &&String| *column == METRIC || is_free(column);
+        let fixed = self.over.keys().find(|column| !is_partner(column));
+        if let Some(column) = fixed.or_else(|| self.set.keys().find(|column| !is_free(column))) {
+            let expected = "key columns of the experiment, `method`, or in `over` `metric`";
             let found = format!("\"{column}\"");
             return Err(Error::config("over", expected, found, "name a key column"));
         }

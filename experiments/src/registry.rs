@@ -60,6 +60,7 @@ pub fn experiments(catalogue: &Catalogue) -> Vec<Box<dyn Experiment>> {
         Box::new(s3::LevelErrors::new(catalogue.clone())),
         Box::new(s4::ResidualTiming::default()),
         Box::new(s4::WorkedExample),
+        Box::new(s4::ResidualClaims),
         Box::new(s4::MeasurementAblation { catalogue: catalogue.clone() }),
         Box::new(s4::TableSchemas { catalogue: catalogue.clone() }),
         Box::new(s4::AdaptiveErrors { catalogue: catalogue.clone() }),

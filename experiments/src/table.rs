@@ -50,7 +50,29 @@ impl Table {
         let malformed = |error: &dyn std::fmt::Display| {
             Error::file(FileRole::Input, name, expected, error, "correct or rewrite the file")
         };
-        let (header, records) = read_csv(path).map_err(|error| malformed(&error))?;
+        let (header, records) =
+            csv::Reader::from_path(path).and_then(read_csv).map_err(|error| malformed(&error))?;
+        Self::of_records(name, &header, &records).map_err(|error| malformed(&error))
+    }
+
+    /// Reads a CSV text with a header.
+    ///
+    /// # Errors
+    /// Returns an error if the text is malformed.
+    pub fn of_csv(text: &[u8], name: &str) -> Result<Self> {
+        let malformed = |error: &dyn std::fmt::Display| {
+            Error::bug(format!("table {name}"), "CSV with a header line", error)
+        };
+        let (header, records) =
+            read_csv(csv::Reader::from_reader(text)).map_err(|error| malformed(&error))?;
+        Self::of_records(name, &header, &records).map_err(|error| malformed(&error))
+    }
+
+    fn of_records(
+        name: &str,
+        header: &csv::StringRecord,
+        records: &[csv::StringRecord],
+    ) -> PolarsResult<Self> {
         let column = |(index, name): (usize, &str)| {
             Column::new(name.into(), records.iter().map(|r| &r[index]).collect::<Vec<_>>())
         };
@@ -61,8 +83,7 @@ impl Table {
         let files = vec![name; records.len()];
         let mut columns = vec![Column::new(LINE.into(), lines), Column::new(FILE.into(), files)];
         columns.extend(header.iter().enumerate().map(column));
-        let frame = DataFrame::new_infer_height(columns).map_err(|error| malformed(&error))?;
-        Ok(Self { name: name.to_owned(), frame })
+        Ok(Self { name: name.to_owned(), frame: DataFrame::new_infer_height(columns)? })
     }
 
     /// Creates a table without rows.
@@ -329,8 +350,9 @@ impl Table {
 }
 
 /// Returns the header and the records of a CSV file.
-fn read_csv(path: &Path) -> csv::Result<(csv::StringRecord, Vec<csv::StringRecord>)> {
-    let mut reader = csv::Reader::from_path(path)?;
+fn read_csv<R: std::io::Read>(
+    mut reader: csv::Reader<R>,
+) -> csv::Result<(csv::StringRecord, Vec<csv::StringRecord>)> {
     let header = reader.headers()?.clone();
     Ok((header, reader.records().collect::<csv::Result<_>>()?))
 }

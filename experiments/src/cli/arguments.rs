@@ -24,9 +24,18 @@ pub struct Arguments {
 /// The commands of `reproduce`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
-    /// List the experiments with their cells, expected time and memory, and what they reproduce
+    /// List the experiments with expected time and memory, and what they reproduce
     List {
-        /// Profile whose cells and cost are listed
+        /// Profile whose cost is listed
+        #[arg(long, value_enum, default_value_t)]
+        profile: Profile,
+    },
+    /// Print a known value: ours, the verdict, its command and its explanation
+    #[command(after_help = EXIT_CODES)]
+    Show {
+        /// Id of the value, such as s3-table2/Adult/2-way/RP+/rmse; results/COMPARISON.md has all
+        id: String,
+        /// Profile whose results are compared
         #[arg(long, value_enum, default_value_t)]
         profile: Profile,
     },
@@ -39,7 +48,8 @@ pub enum Command {
         /// How much of each experiment to run
         #[arg(long, value_enum, default_value_t)]
         profile: Profile,
-        /// Run only cells whose address contains KEY (repeatable)
+        /// Run only cells whose address contains KEY (repeatable), and print their values with
+        /// the published values and verdicts
         #[arg(long, value_name = "KEY")]
         only: Vec<String>,
         /// Run only part I of N of each grid, such as 1/4. Parts share results/cells; parts that
@@ -94,6 +104,8 @@ pub enum Command {
     },
     /// Draw the figures from the results
     Figures {
+        /// Experiment ids (s1/fig2) or figures (s1/ours-fig3b) [default: all]
+        ids: Vec<String>,
         /// Profile whose results are drawn
         #[arg(long, value_enum, default_value_t)]
         profile: Profile,

@@ -6,7 +6,7 @@ use tracing::{info, warn};
 
 use super::arguments::{self, Arguments, Command};
 use super::steps::{self, say};
-use super::{list, run};
+use super::{list, run, show};
 use crate::config::Profile;
 use crate::datasets::{Catalogue, Folders, Found, Manifest, locate, obtain};
 use crate::difference::between;
@@ -33,6 +33,7 @@ pub fn execute(
     let root = arguments.root.as_path();
     match &arguments.command {
         Command::List { profile } => list::list(root, kinds, *profile),
+        Command::Show { id, profile } => show::show(root, kinds, *profile, id),
         Command::Run { configs, profile, only, shard, jobs, fresh, same_code, no_stand_ins } => {
             let options = &arguments::run_options(*jobs, only, *shard, *fresh, *same_code);
             let (profile, stand_ins) = (*profile, !no_stand_ins);
@@ -52,8 +53,9 @@ pub fn execute(
             steps::derive(root, &configs, *profile)?;
             steps::compare(root, &configs, kinds, *profile)
         }
-        Command::Figures { profile } => {
+        Command::Figures { ids, profile } => {
             let configs = steps::with_results(root, steps::configs(root, kinds)?, *profile);
+            let configs = steps::with_figures(configs, ids)?;
             steps::derive(root, &configs, *profile)?;
             steps::figures(root, &configs, kinds, *profile)
         }

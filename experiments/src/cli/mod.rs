@@ -4,6 +4,7 @@ mod arguments;
 mod execute;
 mod list;
 mod run;
+mod show;
 mod steps;
 
 pub use arguments::{Arguments, Command};

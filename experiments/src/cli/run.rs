@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::steps;
 use super::steps::{report_error, say};
+use super::{show, steps};
 use crate::config::{Config, Part, Profile};
 use crate::datasets::Catalogue;
 use crate::engine::{Display, Prepared, RunOptions, Summary, TableOutcome, prepare, run_all};
@@ -48,7 +48,14 @@ pub(super) fn run(names: &[String], with: Setting<'_>) -> Result<()> {
         }
     }
     let (prepared, refused) = with.prepared(&configs)?;
-    first_error([refused, run_each(prepared, with)])
+    let ran = run_each(prepared, with);
+    let only = &with.options.only;
+    let shown = if only.is_empty() {
+        Ok(())
+    } else {
+        show::cells(with.root, with.kinds, with.catalogue, with.profile, &configs, only)
+    };
+    first_error([refused, ran, shown])
 }
 
 /// Runs every config of a part, draws the figures and compares, also with earlier results of the

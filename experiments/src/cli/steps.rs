@@ -9,7 +9,7 @@ use tracing::warn;
 use crate::config::{self, Config, Part, Profile};
 use crate::datasets::Catalogue;
 use crate::engine::{ExperimentPlan, lacks_data};
-use crate::error::{Error, FileRole, Result};
+use crate::error::{Error, FileRole, Result, near};
 use crate::experiment::Experiment;
 use crate::figures::Figure;
 use crate::layout::Results;
@@ -112,6 +112,39 @@ pub(super) fn derive(root: &Path, configs: &[Config], profile: Profile) -> Resul
         errors.extend(folders.filter_map(|folder| derive::write(folder, config).err()));
     }
     Error::all(errors)
+}
+
+/// Returns the configs with the figures that ids of experiments or figures select; all without ids.
+///
+/// # Errors
+/// An id of neither.
+pub(super) fn with_figures(mut configs: Vec<Config>, ids: &[String]) -> Result<Vec<Config>> {
+    if ids.is_empty() {
+        return Ok(configs);
+    }
+    let names = |config: &Config| {
+        let figures = config.figure.iter().map(|figure| figure.file.clone());
+        figures.chain([config.experiment.clone()]).collect::<Vec<String>>()
+    };
+    let known: Vec<String> = configs.iter().flat_map(names).collect();
+    for id in ids {
+        if !known.contains(id) {
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            return Err(Error::Usage {
+                option: "<ID>",
+                expected: "the id of an experiment or of a figure".to_owned(),
+                found: format!("\"{id}\""),
+                remedy: format!("write one of: {}", near(id, &known, 5).join(", ")),
+            });
+        }
+    }
+    for config in &mut configs {
+        if !ids.contains(&config.experiment) {
+            config.figure.retain(|figure| ids.contains(&figure.file));
+        }
+    }
+    configs.retain(|config| !config.figure.is_empty());
+    Ok(configs)
 }
 
 /// Compares results with published values and prints the summary.

@@ -7,11 +7,13 @@ use super::bands::Bands;
 use super::deviations::{self, Deviations};
 use super::explained;
 use super::found::{certificate, found_text, lower_bound, ours, published_text};
+use super::judgement::{Claim, Judgement, expectation, judge};
 use super::known::{self, KnownValue};
-use super::report::{Figure, Finding, KnownKind, Line, Section, Subject};
-use super::verdict::{Claim, Judgement, Verdict, expectation, judge};
+use super::report::{Figure, Finding, KnownKind, Line, Section};
+use super::subject::Subject;
+use super::verdict::Verdict;
 use crate::columns;
-use crate::config::{CompareSpec, Config, Profile, Rule};
+use crate::config::{CompareSpec, Config, Profile, Rule, Tolerance};
 use crate::derive;
 use crate::engine::{ProvenanceRecord, lacks_data};
 use crate::entry::Entry;
@@ -66,6 +68,7 @@ pub fn assemble(
             kind: kind_of(config, experiments)?,
             profile,
             known,
+            given: None,
             lacks_data: lacks_data(root, config, experiments, profile),
             assembly: &mut assembly,
             used: &mut used,
@@ -88,6 +91,34 @@ pub fn assemble(
     Error::all(errors)?;
     explained::check_deviations(&mut assembly.findings, known.deviations, &used, profile);
     Ok(assembly)
+}
+
+/// Judges the values of one config that have a row in a table of some of its cells.
+///
+/// # Errors
+/// Unusable files.
+pub fn assemble_on(
+    root: &Path,
+    config: &Config,
+    experiments: &[Box<dyn Experiment>],
+    profile: Profile,
+    known: Known<'_>,
+    table: &Table,
+) -> Result<Vec<Line>> {
+    let mut errors = Vec::new();
+    let mut judge = Judge {
+        config,
+        kind: kind_of(config, experiments)?,
+        profile,
+        known,
+        given: Some(table),
+        lacks_data: false,
+        assembly: &mut Assembly::default(),
+        used: &mut BTreeSet::new(),
+    };
+    let lines = judge.lines(root, &mut errors);
+    Error::all(errors)?;
+    Ok(lines.unwrap_or_default().into_iter().filter(|line| !line.ours.is_empty()).collect())
 }
 
 /// Expected time and memory.
@@ -114,6 +145,8 @@ struct Judge<'a> {
     kind: &'a dyn Experiment,
     profile: Profile,
     known: Known<'a>,
+    /// The results, if not those of the table on disk.
+    given: Option<&'a Table>,
     /// Whether there is no result table, because the data are not on this machine.
     lacks_data: bool,
     assembly: &'a mut Assembly,
@@ -148,7 +181,9 @@ impl Judge<'_> {
 
     /// Reads the result table; without the data, it has no rows.
     fn results(&self, root: &Path) -> Result<Table> {
-        let table = if self.lacks_data {
+        let table = if let Some(given) = self.given {
+            given.clone()
+        } else if self.lacks_data {
             let path = Results::new(root, self.profile).table(&self.config.experiment);
             let keys = self.kind.key_columns().iter().copied();
             let set = self.config.derive.iter().flat_map(|derive| derive.set.keys());
@@ -184,6 +219,7 @@ impl Judge<'_> {
             values,
             &config,
         );
+        explained::check_fitted(&mut self.assembly.findings, spec, values, &config);
         let selected = self.assembly.selected.entry(spec.relative_path()).or_default();
         selected.extend(values.iter().map(|value| value.line));
         // Empty cells of the paper's table are not judged.
@@ -234,26 +270,30 @@ impl Judge<'_> {
             Rule::Digits { improvable, .. } => improvable.as_slice(),
             _ => &[],
         };
+        let listed = self.known.bands.of(&value.id);
+        let listed_band =
+            listed.zip(value.printed.number()).map(|(band, printed)| band.around(printed));
         let claim = Claim {
             printed: &value.printed,
+            fitted: spec.fitted(method.map(String::as_str), &value.id),
             rounded: spec.rounded(),
-            band: value.band.or_else(|| self.band(value)),
+            band: value.band.or(listed_band),
+            band_reason: listed.map(|band| band.reason.as_str()),
             tolerance: spec.tolerance(),
-            deviation_reason: value
-                .ids
-                .iter()
-                .find_map(|id| spec.deviations().find(|(known, _)| *known == id))
+            deviation_reason: spec
+                .deviations()
+                .find(|(known, _)| **known == value.id)
                 .map(|(_, reason)| reason.as_str()),
             upper_bound: matches!(spec.rule, Rule::UpperBounds { .. }),
             reference: kind.is_independent(),
             not_comparable: spec.not_comparable(&value.metric),
             is_error,
             improvable: is_error && method.is_some_and(|method| improvable.contains(method)),
-            deviation: value.ids.iter().find_map(|id| self.known.deviations.get(id)),
+            deviation: self.known.deviations.get(&value.id),
         };
         let mut line = Line {
             source: value.part.clone(),
-            id: value.ids.first().cloned().unwrap_or_default(),
+            id: value.id.clone(),
             cell: key.join("/"),
             method: method.cloned().unwrap_or_default(),
             metric: match (&spec.rows.label, spec.our_column()) {
@@ -268,7 +308,7 @@ impl Judge<'_> {
             verdict: Verdict::Failed,
             reason: String::new(),
             kind,
-            subject: Subject::of(&value.metric, self.is_cost(spec, &value.metric)),
+            subject: self.subject(spec, value),
         };
         let judgement = match rows.as_slice() {
             [row] => {
@@ -418,9 +458,18 @@ impl Judge<'_> {
             || self.config.derive.iter().any(from_cost)
     }
 
-    /// Returns the listed band of a noisy value.
-    fn band(&self, value: &KnownValue) -> Option<(f64, f64)> {
-        self.known.bands.of(&value.ids, value.printed.number()?)
+    /// Returns the subject of a value: that of its file, else that of its metric.
+    fn subject(&self, spec: &CompareSpec, value: &KnownValue) -> Subject {
+        let is_exponent = matches!(spec.tolerance(), Some(Tolerance::Absolute(_)));
+        match value.subject {
+            Some(subject) => subject,
+            None if is_exponent => Subject::Exponent,
+            None if columns::COSTS.contains(&value.metric.as_str()) => Subject::Cost,
+            None if self.is_cost(spec, &value.metric) => Subject::Cost,
+            None if columns::COUNTS.contains(&value.metric.as_str()) => Subject::QueryCount,
+            None if !value.words.is_empty() => Subject::Statement,
+            None => Subject::Value,
+        }
     }
 
     fn config_name(&self) -> String {

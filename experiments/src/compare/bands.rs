@@ -16,8 +16,7 @@ pub const LIST: &str = "data/expected/bands.toml";
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Band {
-    /// Id of the published row, `file:line` for files without ids, or `file:line:column` for one of
-    /// several values of a row.
+    /// Id of the published value.
     pub id: String,
     /// Half width of the interval around the printed value.
     pub within: f64,
@@ -30,6 +29,14 @@ pub struct Band {
 struct Written {
     #[serde(default)]
     band: Vec<Band>,
+}
+
+impl Band {
+    /// Returns the interval: the printed value ± the half width.
+    #[must_use]
+    pub fn around(&self, printed: f64) -> (f64, f64) {
+        (printed - self.within, printed + self.within)
+    }
 }
 
 /// All bands of a root, by id.
@@ -63,11 +70,10 @@ impl Bands {
         Ok(Self(bands))
     }
 
-    /// Returns the band of the value with these ids: the printed value ± the half width.
+    /// Returns the entry of the value with this id.
     #[must_use]
-    pub fn of(&self, ids: &[String], printed: f64) -> Option<(f64, f64)> {
-        let band = ids.iter().find_map(|id| self.0.get(id))?;
-        Some((printed - band.within, printed + band.within))
+    pub fn of(&self, id: &str) -> Option<&Band> {
+        self.0.get(id)
     }
 }
 
@@ -86,11 +92,11 @@ mod tests {
 
     #[test]
     fn band_is_found_by_any_id_of_a_value() {
-        let bands = read("[[band]]\nid = 't.csv:2:error'\nwithin = 0.5\nreason = 'r'\n").unwrap();
-        let ids = |last: &str| ["t.csv:2".to_owned(), format!("t.csv:2:{last}")];
-        assert_eq!(bands.of(&ids("error"), 9.0), Some((8.5, 9.5)));
-        assert_eq!(bands.of(&ids("seconds"), 9.0), None);
-        assert_eq!(Bands::read(Path::new("/nowhere")).unwrap().of(&ids("error"), 9.0), None);
+        let bands = read("[[band]]\nid = 't/a/error'\nwithin = 0.5\nreason = 'r'\n").unwrap();
+        let around = |band: &Band| band.around(9.0);
+        assert_eq!(bands.of("t/a/error").map(around), Some((8.5, 9.5)));
+        assert_eq!(bands.of("t/a/seconds"), None);
+        assert_eq!(Bands::read(Path::new("/nowhere")).unwrap().of("t/a/error"), None);
     }
 
     #[test]

@@ -217,16 +217,24 @@ fn values(profile: Profile, section: &Section) -> Table {
         row.push(verdict(profile, line));
         table.rows.push(row);
     }
-    let reproduced = section.counts(|_| true).of(Verdict::Reproduced);
-    let summary = vec![badge(Verdict::Reproduced), text(format!(": {reproduced}"))];
-    table.folded = (reproduced > 0).then_some((reproduced, summary));
+    let counts = section.counts(|_| true);
+    let folded =
+        [Verdict::Fitted, Verdict::Reproduced].map(|verdict| (verdict, counts.of(verdict)));
+    let mut summary = Text::new();
+    for (verdict, count) in folded.into_iter().filter(|(_, count)| *count > 0) {
+        let separator = (!summary.is_empty()).then(|| text(", "));
+        summary.extend(separator);
+        summary.extend([badge(verdict), text(format!(": {count}"))]);
+    }
+    let number = folded.iter().map(|(_, count)| count).sum();
+    table.folded = (number > 0).then_some((number, summary));
     table
 }
 
 fn verdict(profile: Profile, line: &Line) -> Text {
     let name = badge(line.verdict);
     let name = match line.verdict {
-        Verdict::Deviates => {
+        Verdict::Deviates | Verdict::Unexplained => {
             name.to(format!("{}{}#{}", up(profile), deviations::EXPLANATIONS, line.id))
         }
         Verdict::Failed => name.styled(Style::Strong),

@@ -19,7 +19,7 @@ pub const EXPLANATIONS: &str = "docs/deviations.md";
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Deviation {
-    /// Id of the published row, or `file:line` for files without ids.
+    /// Id of the published value.
     pub id: String,
     /// The value that we get, to the digits given here.
     pub expected: String,
@@ -37,6 +37,8 @@ pub enum DocumentedVerdict {
     /// *Deviates*.
     #[default]
     Deviates,
+    /// *Unexplained*: the cause of the difference is not proven.
+    Unexplained,
     /// *Lower*: a lower error of a heuristic; *deviates* if it is not lower.
     Lower,
     /// *Improved*: better than published, because of errors that are certified optimal elsewhere.
@@ -89,6 +91,26 @@ impl Deviations {
     /// Iterates over all entries, by id.
     pub fn entries(&self) -> impl Iterator<Item = &Deviation> {
         self.entries.values()
+    }
+
+    /// Returns the section of `docs/deviations.md` with the anchor of an id, without anchors.
+    #[must_use]
+    pub fn explanation(&self, id: &str) -> Option<String> {
+        let start = self.explanations.find(&format!("<a id=\"{id}\">"))?;
+        let mut lines = Vec::new();
+        let mut has_text = false;
+        for line in self.explanations[start..].lines() {
+            let is_anchor = line.starts_with("<a id=");
+            // The next section starts with its anchor or its heading.
+            if has_text && (is_anchor || line.starts_with('#')) {
+                break;
+            }
+            has_text |= !is_anchor && !line.starts_with('#') && !line.is_empty();
+            if !is_anchor {
+                lines.push(line);
+            }
+        }
+        Some(lines.join("\n").trim().to_owned())
     }
 
     /// Returns whether `docs/deviations.md` has an anchor for the id.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::deviations::{self, Deviations};
 use super::known::KnownValue;
 use super::report::Finding;
+use crate::columns;
 use crate::config::{CompareSpec, Profile};
 
 /// Checks that every entry of the list is explained and, except under `quick`, decides a verdict.
@@ -46,7 +47,7 @@ pub(super) fn check_reasons(
         if !deviations.is_explained(id) {
             findings.push(without_explanation(id, config));
         }
-        if !values.iter().any(|value| value.ids.contains(id)) {
+        if !values.iter().any(|value| value.id == *id) {
             findings.push(Finding {
                 title: format!("deviation of an unknown value: {id}"),
                 location: config.to_owned(),
@@ -56,6 +57,33 @@ pub(super) fn check_reasons(
                 ),
                 found: "no such row".to_owned(),
                 remedy: "correct the key in `deviations` or remove it".to_owned(),
+            });
+        }
+    }
+}
+
+/// Checks that every name in `fitted` of a config is the method or the id of a selected value.
+pub(super) fn check_fitted(
+    findings: &mut Vec<Finding>,
+    spec: &CompareSpec,
+    values: &[KnownValue],
+    config: &str,
+) {
+    let method = spec.rows.join.iter().position(|column| column == columns::METHOD);
+    let is_known = |name: &String, value: &KnownValue| {
+        value.id == *name || method.is_some_and(|index| value.key.get(index) == Some(name))
+    };
+    for name in spec.fitted_names() {
+        if !values.iter().any(|value| is_known(name, value)) {
+            findings.push(Finding {
+                title: format!("fitted reading of an unknown value: {name}"),
+                location: config.to_owned(),
+                expected: format!(
+                    "a method in our spelling or the id of a row of {} that `filter` selects",
+                    spec.relative_path()
+                ),
+                found: "no such row".to_owned(),
+                remedy: "correct the key in `fitted` or remove it".to_owned(),
             });
         }
     }

@@ -1,8 +1,8 @@
 //! Reads what result rows state about a known value, and formats it for reports.
 
+use super::judgement::Ours;
 use super::known::KnownValue;
 use super::report::Line;
-use super::verdict::Ours;
 use crate::columns;
 use crate::config::CompareSpec;
 use crate::printed::significant;

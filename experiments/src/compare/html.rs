@@ -132,9 +132,11 @@ fn part(part: &Part) -> Markup {
 fn class(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Reproduced => "reproduced",
+        Verdict::Fitted => "fitted",
         Verdict::Improved => "improved",
         Verdict::Lower => "lower",
         Verdict::Deviates => "deviates",
+        Verdict::Unexplained => "unexplained",
         Verdict::NotComparable => "not-comparable",
         Verdict::NotRun => "not-run",
         Verdict::Failed => "failed",

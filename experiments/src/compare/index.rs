@@ -1,6 +1,7 @@
 //! The totals at the top of the report, and one index per paper.
 
-use super::report::{Counts, KnownKind, Line, Report, Section, Subject};
+use super::report::{Counts, KnownKind, Line, Report, Section};
+use super::subject::Subject;
 use super::verdict::Verdict;
 
 /// A row of the table of totals.
@@ -52,23 +53,10 @@ pub fn totals(report: &Report) -> Vec<Total> {
         for sections in report.sections.chunk_by(|a, b| a.paper == b.paper) {
             let paper = sections.first().map_or("", |section| &section.paper);
             add(&mut totals, format!("{paper} {source}"), false, counts(sections, kind));
-            let by_subject = |subject| {
-                lines(sections, kind)
-                    .filter(move |line| line.subject == subject)
-                    .map(|line| line.verdict)
-                    .collect()
-            };
-            let parts: Vec<(Subject, Counts)> =
-                Subject::ALL.map(|subject| (subject, by_subject(subject))).into_iter().collect();
-            if kind == KnownKind::Published
-                && parts.iter().filter(|(_, part)| part.total() > 0).count() > 1
-            {
-                for (subject, part) in parts {
-                    add(&mut totals, format!("{paper}: {}", subject.name()), false, part);
-                }
-            }
+            add_subjects(&mut totals, paper, sections, kind);
         }
         add(&mut totals, format!("all {source}"), true, counts(&report.sections, kind));
+        add_subjects(&mut totals, "all", &report.sections, kind);
     }
     add(&mut totals, "all".to_owned(), true, report.counts());
     totals
@@ -85,6 +73,21 @@ pub fn totals_as_csv(report: &Report) -> String {
         out += &format!("{name},{},{}\n", numbers.join(","), counts.total());
     }
     out
+}
+
+/// Adds the numbers of the printed values of each subject, if there are several.
+fn add_subjects(totals: &mut Vec<Total>, of: &str, sections: &[Section], kind: KnownKind) {
+    let by_subject = |subject| -> Counts {
+        let lines = lines(sections, kind).filter(|line| line.subject == subject);
+        lines.map(|line| line.verdict).collect()
+    };
+    let parts = Subject::ALL.map(|subject| (subject, by_subject(subject)));
+    let several = parts.iter().filter(|(_, part)| part.total() > 0).count() > 1;
+    if kind == KnownKind::Published && several {
+        for (subject, part) in parts {
+            add(totals, format!("{of}: {}", subject.name()), false, part);
+        }
+    }
 }
 
 fn add(totals: &mut Vec<Total>, name: String, is_sum: bool, counts: Counts) {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::subject::Subject;
 use crate::config::CompareSpec;
 use crate::error::{Error, FileRole, Result};
 use crate::printed::Printed;
@@ -12,8 +13,8 @@ use crate::table::Table;
 pub struct KnownValue {
     /// Line number in the file.
     pub line: usize,
-    /// The ids under which a deviation may be listed, the preferred id first.
-    pub ids: Vec<String>,
+    /// The id, under which a deviation may be listed.
+    pub id: String,
     /// The part of the paper that states it.
     pub part: String,
     /// Values of the join columns, in our spelling.
@@ -23,6 +24,8 @@ pub struct KnownValue {
     /// The words that the inequality of `printed` stands for, from the column `words`; empty if the
     /// paper prints the number.
     pub words: String,
+    /// What the value is about, from the column `subject`; without it, the metric decides.
+    pub subject: Option<Subject>,
     /// The value as printed; empty text for rows that state only a band.
     pub printed: Printed,
     /// The band, if the row states one.
@@ -108,7 +111,7 @@ fn known_value(
     }
     Ok(KnownValue {
         line,
-        ids: ids(as_printed, spec, row),
+        id: id(as_printed, spec, row),
         part: part(as_printed, row).to_owned(),
         key: spec
             .rows
@@ -120,7 +123,8 @@ fn known_value(
             (Some(column), _) => in_our_spelling.field(column, row).to_owned(),
             (None, metric) => metric.clone().unwrap_or_default(),
         },
-        words: as_printed.field("words", row).trim().to_owned(),
+        words: words(as_printed, row),
+        subject: subject(as_printed, row)?,
         printed,
         band,
     })
@@ -136,14 +140,50 @@ pub fn part(table: &Table, row: usize) -> &str {
         .unwrap_or_else(|| table.name())
 }
 
-/// Returns the ids of a row: `id`, or without that column `file:line` and `file:line:column`.
-fn ids(table: &Table, spec: &CompareSpec, row: usize) -> Vec<String> {
+/// Returns the words of a row, and the threshold that was chosen for them.
+fn words(table: &Table, row: usize) -> String {
+    let field = |column| table.field(column, row).trim();
+    match (field("words"), field("threshold")) {
+        (words, "") => words.to_owned(),
+        (words, threshold) => format!("{words} (threshold chosen here: {threshold})"),
+    }
+}
+
+/// Returns the subject of a row, from its column `subject`.
+fn subject(table: &Table, row: usize) -> Result<Option<Subject>> {
+    let name = table.field("subject", row).trim();
+    if name.is_empty() {
+        return Ok(None);
+    }
+    let subject = Subject::ALL.into_iter().find(|subject| subject.key() == name);
+    subject.map(Some).ok_or_else(|| {
+        Error::file(
+            FileRole::Input,
+            table.name(),
+            format!(
+                "one of {} in column \"subject\" on line {}, or an empty field",
+                Subject::ALL.map(Subject::key).join(", "),
+                table.line(row)
+            ),
+            format!("\"{name}\""),
+            "correct the field",
+        )
+    })
+}
+
+/// Returns the id of a row: `id`, or without that column table, key and column of the value, such as
+/// `s3-table2/Adult/2-way/RP+/rmse`.
+fn id(table: &Table, spec: &CompareSpec, row: usize) -> String {
     let id = table.field("id", row);
     if !id.is_empty() {
-        return vec![id.to_owned()];
+        return id.to_owned();
     }
-    let (file, line) = (spec.file_name(), table.line(row));
-    vec![format!("{file}:{line}"), format!("{file}:{line}:{}", spec.rows.value_column)]
+    let file = spec.file_name().trim_end_matches(".csv").replace('_', "-");
+    let key = spec.rows.join.iter().map(|column| table.field(column, row));
+    let parts: Vec<&str> =
+        [file.as_str()].into_iter().chain(key).chain([spec.rows.value_column.as_str()]).collect();
+    // Ids are anchors of pages: `<=3-way` is `up-to-3-way`.
+    parts.join("/").replace("<=", "up-to-").replace(' ', "-")
 }
 
 /// Returns the band of a row, from its columns `low` and `high`.

@@ -17,11 +17,15 @@ mod explained;
 mod found;
 mod html;
 mod index;
+mod judgement;
 mod known;
+mod lookup;
 pub mod report;
 mod rounding;
 mod run;
+mod subject;
 pub mod verdict;
 
+pub use lookup::{Shown, of_cells, show};
 pub use report::Report;
 pub use run::run;

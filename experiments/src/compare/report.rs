@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use super::subject::Subject;
 use super::verdict::Verdict;
-use crate::columns;
 use crate::config::Profile;
 
 /// One known value next to ours, formatted for the reports.
@@ -88,46 +88,6 @@ impl KnownKind {
     #[must_use]
     pub fn is_independent(self) -> bool {
         matches!(self, Self::Reference | Self::Interval)
-    }
-}
-
-/// The subject of a value.
-///
-/// Reports have totals per subject, so that many easily reproduced counts do not hide an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Subject {
-    /// Errors, their ratios, and everything else.
-    Value,
-    /// Numbers of queries.
-    QueryCount,
-    /// Times and memory.
-    Cost,
-}
-
-impl Subject {
-    /// All subjects, in the order of reports.
-    pub const ALL: [Self; 3] = [Self::Value, Self::QueryCount, Self::Cost];
-
-    /// Returns the subject of a metric; `of_cost` is whether it is computed from times or memory.
-    #[must_use]
-    pub fn of(metric: &str, of_cost: bool) -> Self {
-        if of_cost || columns::COSTS.contains(&metric) {
-            Self::Cost
-        } else if metric == columns::QUERIES {
-            Self::QueryCount
-        } else {
-            Self::Value
-        }
-    }
-
-    /// Returns the name in the table of totals.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Value => "errors and other values",
-            Self::QueryCount => "query counts",
-            Self::Cost => "times and memory",
-        }
     }
 }
 
@@ -313,12 +273,15 @@ impl Report {
         for verdict in Verdict::ALL {
             let count = counts.of(verdict);
             if count > 0 {
-                writeln!(out, "  {count:>5}  {:<14}  {}", verdict.name(), verdict.meaning())?;
+                writeln!(out, "  {count:>5}  {:<27}  {}", verdict.name(), verdict.meaning())?;
             }
         }
         let remaining: usize = self.remaining.iter().map(|file| file.rows - file.selected).sum();
         if remaining > 0 {
-            writeln!(out, "  {remaining:>5}  not compared    no config selects these rows")?;
+            writeln!(
+                out,
+                "  {remaining:>5}  not compared                 no config selects these rows"
+            )?;
         }
         if !self.findings.is_empty() {
             writeln!(out, "\n{} problems:", self.findings.len())?;

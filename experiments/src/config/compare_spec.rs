@@ -86,6 +86,10 @@ pub enum Rule {
         /// be reproduced as published.
         #[serde(default)]
         improvable: Vec<String>,
+        /// Methods, in our spelling, or ids whose variant was chosen because it gives the printed
+        /// values, with the choice; they are *reproduced (reading fitted)*.
+        #[serde(default)]
+        fitted: BTreeMap<String, String>,
         /// Metrics that cannot be compared, with the reason, such as timing on other hardware.
         #[serde(default)]
         not_comparable: BTreeMap<String, String>,
@@ -297,6 +301,23 @@ impl CompareSpec {
             Rule::Digits { rounded, .. } => rounded,
             _ => &[],
         }
+    }
+
+    /// Returns why the variant of a value was chosen, if it was chosen to give the printed values.
+    #[must_use]
+    pub fn fitted(&self, method: Option<&str>, id: &str) -> Option<&str> {
+        let Rule::Digits { fitted, .. } = &self.rule else { return None };
+        let mut names = method.into_iter().chain([id]);
+        names.find_map(|name| fitted.get(name)).map(String::as_str)
+    }
+
+    /// Iterates over the methods and ids whose variant was chosen to give the printed values.
+    pub fn fitted_names(&self) -> impl Iterator<Item = &String> {
+        let fitted = match &self.rule {
+            Rule::Digits { fitted, .. } => Some(fitted),
+            _ => None,
+        };
+        fitted.into_iter().flat_map(BTreeMap::keys)
     }
 
     /// Returns the compared column of costs, if any.

@@ -21,6 +21,7 @@ mod publish;
 mod results;
 mod runner;
 mod select;
+mod selected_rows;
 mod store;
 
 pub use address::{cell_address, cell_rng, inputs_hash};
@@ -34,4 +35,5 @@ pub use provenance_record::ProvenanceRecord;
 pub use publish::TableOutcome;
 pub use runner::{Summary, run_all};
 pub use select::Shard;
+pub use selected_rows::selected_rows;
 pub use store::{CellRecord, Store};

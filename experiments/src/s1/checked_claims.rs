@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checked_examples::refuted;
 use super::checked_examples::{self, random};
+use super::checked_theorems;
 use super::laplace;
 use crate::error::Result;
 use crate::experiment::{CellOf, Kind, Row};
@@ -65,6 +66,20 @@ enum Claim {
     Figure4,
     /// App. C: the ratio of the optimal error to that of the identity.
     AgnosticGain,
+    /// Thm 3.1: the minimal strategies are the column-uniform ones.
+    MinimalStrategies,
+    /// Thm 3.3 and Thm D.1: the SVD bound and the columns of the certified optimum.
+    BoundAndOptimum,
+    /// Thm 4.2: marginals separate, given the total.
+    SeparatedMarginals,
+    /// Thm C.1 and Cor. C.1: the SVD bound is attained.
+    VariableAgnostic,
+    /// Sec. 4.3.2: the cost of workload generalization.
+    GeneralizationCost,
+    /// App. B.2, Lemma 1 and Eq. 19: misprinted formulas.
+    Misprints,
+    /// App. B.2: the quality of LSA under ε.
+    QualityUnderLaplace,
 }
 
 impl Claim {
@@ -88,6 +103,13 @@ impl Claim {
             Claim::AppendixA => ("App. A", "counts"),
             Claim::Figure4 => ("App. B, Fig. 4", "strategies over 4 cells"),
             Claim::AgnosticGain => ("App. C", "optimum vs identity"),
+            Claim::MinimalStrategies => ("Thm 3.1", "column-uniform strategies"),
+            Claim::BoundAndOptimum => ("Thm 3.3 and D.1", "optimal"),
+            Claim::SeparatedMarginals => ("Thm 4.2", "marginals, given the total"),
+            Claim::VariableAgnostic => ("Thm C.1", "variable-agnostic"),
+            Claim::GeneralizationCost => ("Sec. 4.3.2", "total cost with m the cube root of n"),
+            Claim::Misprints => ("App. B and D", "formulas of proofs"),
+            Claim::QualityUnderLaplace => ("range:256", "lsa vs hierarchical and wavelet"),
         }
     }
 }
@@ -115,7 +137,10 @@ impl Kind for CheckedClaims {
             Claim::SampleShare => sample_share(rng)?,
             Claim::OrderOfMagnitude => order_of_magnitude(rng)?,
             Claim::LaplaceThreshold => {
-                vec![Row::text("l1_sensitivity_threshold", laplace_threshold()?)]
+                let threshold = laplace_threshold()?;
+                // The error with δ = 2/n² has the factor ln(2/δ) that is the threshold.
+                let factor = Row::text("factor_of_error", threshold.clone());
+                vec![Row::text("l1_sensitivity_threshold", threshold), factor]
             }
             Claim::Woodbury => vec![Row::text("formula", woodbury(rng)?)],
             Claim::HadamardGram => vec![Row::text("formula", hadamard_gram()?)],
@@ -128,6 +153,13 @@ impl Kind for CheckedClaims {
             Claim::AppendixA => checked_examples::appendix_a()?,
             Claim::Figure4 => checked_examples::figure_4()?,
             Claim::AgnosticGain => checked_examples::agnostic_gain()?,
+            Claim::MinimalStrategies => checked_theorems::minimal_strategies(rng)?,
+            Claim::BoundAndOptimum => checked_theorems::bound_and_optimum()?,
+            Claim::SeparatedMarginals => checked_theorems::separated_marginals(rng)?,
+            Claim::VariableAgnostic => checked_theorems::variable_agnostic()?,
+            Claim::GeneralizationCost => checked_theorems::generalization_cost(),
+            Claim::Misprints => checked_theorems::misprints(rng)?,
+            Claim::QualityUnderLaplace => checked_theorems::quality_under_laplace()?,
         })
     }
 }

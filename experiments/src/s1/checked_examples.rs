@@ -40,7 +40,7 @@ pub(super) fn appendix_a() -> Result<Vec<Row>> {
 }
 
 /// Returns `‖A‖₁`, the largest sum of absolute values of a column.
-fn l1_norm(matrix: &Array2<f64>) -> f64 {
+pub(super) fn l1_norm(matrix: &Array2<f64>) -> f64 {
     matrix
         .columns()
         .into_iter()

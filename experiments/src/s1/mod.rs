@@ -2,6 +2,7 @@
 
 mod checked_claims;
 mod checked_examples;
+mod checked_theorems;
 mod covered_ranges;
 mod laplace;
 mod laplace_comparison;

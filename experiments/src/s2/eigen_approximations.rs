@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use matmech::workload::Workload;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,9 @@ const PRINCIPAL: &str = "principal-vectors";
 const COMPETITOR: &str = "competitor";
 
 /// Workloads × (group sizes of `eigen-separation` and shares of `principal-vectors` in per cent).
+///
+/// The share is that of the number of cells n, rounded up to a number of vectors. On workloads of
+/// low rank it exceeds the share of the eigen-queries: above rank/n all of them are principal.
 ///
 /// The metrics are `ratio_to_bound` and `over_eigen`, the ratios of the root mean square error to
 /// the SVD bound and to Eigen-Design, and `speedup`, the time of Eigen-Design over that of the
@@ -36,7 +40,7 @@ pub struct Grid {
     workloads: Vec<String>,
     /// Group sizes of eigen-query separation.
     groups: Vec<usize>,
-    /// Shares of principal vectors in per cent.
+    /// Shares of principal vectors in per cent of the number of cells.
     shares: Vec<f64>,
     /// Reference strategies, or `svd-bound`.
     references: Vec<String>,
@@ -83,12 +87,14 @@ impl Kind for EigenApproximations {
         for (i, group) in grid.groups.iter().enumerate() {
             let strategy = format!("{SEPARATION}(group={group})");
             check_method(&format!("groups[{i}]"), &strategy)?;
-            points.push((SEPARATION, group.to_string(), strategy));
+            points.push(Point::Groups(*group));
         }
         for (i, share) in grid.shares.iter().enumerate() {
-            let strategy = format!("{PRINCIPAL}(share={})", share / 100.0);
-            check_method(&format!("shares[{i}]"), &strategy)?;
-            points.push((PRINCIPAL, share.to_string(), strategy));
+            check_method(
+                &format!("shares[{i}]"),
+                &format!("{PRINCIPAL}(share={})", share / 100.0),
+            )?;
+            points.push(Point::Share(*share));
         }
         if points.is_empty() {
             return Err(Error::config(
@@ -100,15 +106,17 @@ impl Kind for EigenApproximations {
         }
         let mut cells = Vec::new();
         for workload in &grid.workloads {
-            for (approximation, at, strategy) in &points {
-                let point = (*approximation, strategy);
+            let n = Workload::parse(workload).map_err(|e| Error::refused("workloads", e))?.cells();
+            for point in &points {
+                let (approximation, at, strategy) = point.on(n);
+                let point = (approximation, &strategy);
                 let competitor =
                     grid.competitors.get(workload).map(|strategy| (COMPETITOR, strategy));
                 let references = grid.references.iter().map(|r| (r.as_str(), r)).chain(competitor);
                 for (method, strategy) in [point].into_iter().chain(references) {
                     let params = Params { workload: workload.clone(), strategy: strategy.clone() };
                     cells.push(CellOf::new(
-                        [workload, &(*approximation).to_owned(), at],
+                        [workload, &approximation.to_owned(), &at],
                         method,
                         params,
                     ));
@@ -156,6 +164,36 @@ impl Kind for EigenApproximations {
     }
 }
 
+/// A parameter of one of the approximations.
+#[derive(Debug, Clone, Copy)]
+enum Point {
+    /// The group size of eigen-query separation.
+    Groups(usize),
+    /// The share of principal vectors in per cent.
+    Share(f64),
+}
+
+impl Point {
+    /// Returns the approximation, its parameter, and its strategy over n cells.
+    fn on(self, n: usize) -> (&'static str, String, String) {
+        match self {
+            Point::Groups(group) => {
+                (SEPARATION, group.to_string(), format!("{SEPARATION}(group={group})"))
+            }
+            Point::Share(share) => {
+                let count = principal_vectors(share, n);
+                (PRINCIPAL, share.to_string(), format!("{PRINCIPAL}(count={count})"))
+            }
+        }
+    }
+}
+
+/// Returns the number of vectors that is a share of n cells, rounded up.
+fn principal_vectors(per_cent: f64, n: usize) -> usize {
+    // The product of a decimal share and n can be a whole number up to rounding.
+    (per_cent / 100.0 * n as f64 - 1e-9).ceil() as usize
+}
+
 #[cfg(test)]
 mod tests {
     use rand::SeedableRng;
@@ -181,6 +219,22 @@ mod tests {
             approx::assert_relative_eq!(over[k], 1.0, max_relative = 1e-5);
         }
         assert!(over[0] > 1.0 && over[4] > 1.0, "{over:?}");
+    }
+
+    #[test]
+    fn shares_are_those_of_the_cells() {
+        assert_eq!(
+            [6.0, 10.0, 12.5, 100.0].map(|p| principal_vectors(p, 2048)),
+            [123, 205, 256, 2048]
+        );
+        assert_eq!(principal_vectors(10.0, 1000), 100);
+        // Rank 3 of 12 cells: a third of the cells holds all eigen-queries.
+        let kind: &dyn Experiment = &EigenApproximations::default();
+        let grid = "workloads = ['identity-marginals(ways=1):2x6']\ngroups = []\nshares = [67.0]\n\
+                    references = ['eigen-design']";
+        let cells = kind.cells(&grid.parse().unwrap()).unwrap();
+        let rows = kind.run(&cells[0], &mut ChaCha20Rng::seed_from_u64(0)).unwrap();
+        approx::assert_relative_eq!(rows[1].value.unwrap(), 1.0, max_relative = 1e-6);
     }
 
     #[test]

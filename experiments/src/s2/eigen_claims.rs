@@ -1,5 +1,7 @@
 //! Checks of claims of S2's text about several workloads at once.
 
+use matmech::linalg;
+use matmech::workload::Workload;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +9,7 @@ use super::eigen_comparison::permuted;
 use super::selections::{EIGEN_DESIGN, Selections};
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
-use crate::strategies::{SVD_BOUND, check_methods, check_workload};
+use crate::strategies::{SVD_BOUND, check_methods, check_workload, check_workloads};
 
 /// One cell per claim; its rows state what holds, with the underlying numbers.
 #[derive(Debug, Default)]
@@ -54,6 +56,12 @@ pub struct Grid {
     targeted: Vec<Compared>,
     /// Workloads with the claim that another design set is better.
     other_bases: Vec<Compared>,
+    /// Workloads whose error should not depend on the order of the cells (Prop. 5).
+    #[serde(default)]
+    representations: Vec<String>,
+    /// Workloads on which the approximation ratio of Thm 3 is checked.
+    #[serde(default)]
+    approximated: Vec<String>,
 }
 
 /// The params of a cell.
@@ -82,7 +90,20 @@ pub enum Params {
         /// The workloads.
         workloads: Vec<Compared>,
     },
+    /// The error is the same for every order of the cells.
+    Representation {
+        /// The workload.
+        workload: String,
+    },
+    /// The ratio to the optimum is at most (n λ₁/svdb)^¼.
+    ApproximationRate {
+        /// The workloads.
+        workloads: Vec<String>,
+    },
 }
+
+/// Number of permutations of the cells that Prop. 5 is checked on.
+const PERMUTATIONS: u64 = 4;
 
 impl Kind for EigenClaims {
     type Grid = Grid;
@@ -94,7 +115,17 @@ impl Kind for EigenClaims {
     const ERRORS: &'static [&'static str] = &[];
 
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
-        let Grid { classes, alternatives, factor, targeted, other_bases } = grid;
+        let Grid {
+            classes,
+            alternatives,
+            factor,
+            targeted,
+            other_bases,
+            representations,
+            approximated,
+        } = grid;
+        check_workloads("representations", &representations)?;
+        check_workloads("approximated", &approximated)?;
         check("alternatives", &alternatives)?;
         check("targeted", &targeted)?;
         check("other_bases", &other_bases)?;
@@ -121,6 +152,13 @@ impl Kind for EigenClaims {
         for compared in other_bases {
             let name = compared.workload.clone();
             cells.push(cell(&name, Params::OtherBasis { workloads: vec![compared] }));
+        }
+        for workload in representations {
+            let name = format!("{workload} in {PERMUTATIONS} orders");
+            cells.push(cell(&name, Params::Representation { workload }));
+        }
+        if !approximated.is_empty() {
+            cells.push(cell("Thm 3", Params::ApproximationRate { workloads: approximated }));
         }
         Ok(cells)
     }
@@ -169,6 +207,28 @@ impl Kind for EigenClaims {
                     Row::text("lowest_error_with", verdict),
                     Row::new("best_other_over_eigen", best),
                 ])
+            }
+            Params::Representation { workload } => {
+                let mut errors = Vec::new();
+                for seed in 1..=PERMUTATIONS {
+                    errors.push(
+                        self.selections.of(&permuted(&workload, seed), EIGEN_DESIGN)?.over_bound(),
+                    );
+                }
+                Ok(vec![Row::new("largest_over_smallest", largest(&errors) / smallest(&errors))])
+            }
+            Params::ApproximationRate { workloads } => {
+                let mut share: f64 = 0.0;
+                for workload in &workloads {
+                    let outcome = self.selections.of(workload, EIGEN_DESIGN)?;
+                    let gram = Workload::parse(workload)?.gram()?;
+                    let values =
+                        linalg::eigvalsh(gram.to_dense()?.view()).map_err(matmech::Error::from)?;
+                    let greatest = values.iter().copied().fold(0.0, f64::max);
+                    let rate = (gram.cells() as f64 * greatest / outcome.svd_bound).powf(0.25);
+                    share = share.max(outcome.over_bound() / rate);
+                }
+                Ok(vec![Row::new("over_bound_over_rate", share)])
             }
         }
     }

@@ -1,14 +1,17 @@
 //! The relative error of a strategy on a table under a budget, by independent runs.
 
+use std::f64::consts::PI;
 use std::sync::Arc;
 use std::time::Instant;
 
 use matmech::access::PrivateTable;
 use matmech::domain::AttributeSet;
+use matmech::linalg;
 use matmech::mechanism::estimate_cells;
 use matmech::privacy::{Guarantee, PrivacyBudget, Rho};
-use matmech::strategy::{self, Strategy};
+use matmech::strategy::{self, Strategy, StrategyFactor};
 use matmech::workload::Workload;
+use ndarray::{Array2, Axis};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
@@ -91,6 +94,7 @@ pub(super) struct Trials {
     targets: Remembered<(DataUse, String, u64), Target>,
     strategies: Remembered<(String, String), Strategy>,
     errors: Remembered<String, RelativeError>,
+    expectations: Remembered<String, f64>,
 }
 
 impl Trials {
@@ -100,6 +104,7 @@ impl Trials {
             targets: Remembered::new(MAX_TARGETS),
             strategies: Remembered::new(MAX_STRATEGIES),
             errors: Remembered::new(MAX_ERRORS),
+            expectations: Remembered::new(MAX_ERRORS),
         }
     }
 
@@ -162,6 +167,32 @@ impl Trials {
         })
     }
 
+    /// Returns the expected relative error of a method at privacy cost 1.
+    ///
+    /// The noise of query q is normal with variance `s_q² = ‖A‖₂² q(AᵀA)⁺qᵀ` at cost 1, so the
+    /// expectation is √(2/π) times the mean of s_q / max(true answer, sanity bound). At ε it is
+    /// larger by √(2 ln(2/δ))/ε for every method.
+    ///
+    /// *Cost*: an eigendecomposition, and [`Workload::answers`] per cell.
+    ///
+    /// # Errors
+    /// As [`Trials::error`].
+    pub fn expected(
+        &self,
+        point: &TrialPoint<'_>,
+        sanity_share: f64,
+        method: &str,
+    ) -> Result<Arc<f64>> {
+        let key = format!("{:?}; {}; {sanity_share}; {method}", point.data, point.workload);
+        self.expectations.get(key, || {
+            let target = self.target(point, sanity_share)?;
+            let strategy = self.strategy(&target.workload, point.workload, method)?;
+            let variances = target.variances(&strategy)?;
+            let sum: f64 = variances.iter().zip(&target.scales).map(|(v, s)| v.sqrt() / s).sum();
+            Ok((2.0 / PI).sqrt() * sum / target.scales.len() as f64)
+        })
+    }
+
     fn target(&self, point: &TrialPoint<'_>, sanity_share: f64) -> Result<Arc<Target>> {
         let key = (point.data.clone(), point.workload.to_owned(), sanity_share.to_bits());
         self.targets.get(key, || {
@@ -207,6 +238,30 @@ impl Trials {
 }
 
 impl Target {
+    /// Returns the variance of every query at privacy cost 1.
+    ///
+    /// The covariance of the cells is `R Rᵀ`, so it is the sum of the squared answers of the query
+    /// to the columns of R.
+    fn variances(&self, strategy: &Strategy) -> Result<Vec<f64>> {
+        let roots = strategy
+            .factors()
+            .iter()
+            .map(root_of_covariance)
+            .collect::<matmech::Result<Vec<_>>>()?;
+        let views: Vec<_> = roots.iter().map(|root| root.view()).collect();
+        let columns: usize = roots.iter().map(|root| root.ncols()).product();
+        let mut variances = vec![0.0; self.scales.len()];
+        for index in 0..columns {
+            let mut unit = vec![0.0; columns];
+            unit[index] = 1.0;
+            let column = linalg::kron_apply(&views, unit).map_err(matmech::Error::from)?;
+            let answers = self.workload.answers(&column)?;
+            variances.iter_mut().zip(&answers).for_each(|(sum, x)| *sum += x * x);
+        }
+        let squared = strategy.sensitivity_squared();
+        Ok(variances.into_iter().map(|variance| squared * variance).collect())
+    }
+
     /// Runs one trial and returns the mean over the queries of
     /// |answer − true answer| / max(true answer, sanity bound).
     fn run(&self, strategy: &Strategy, rho: Rho, rng: &mut ChaCha20Rng) -> Result<f64> {
@@ -219,6 +274,17 @@ impl Target {
             errors.iter().zip(&self.scales).map(|(error, scale)| error.abs() / scale).sum();
         Ok(sum / self.scales.len() as f64)
     }
+}
+
+/// Returns R with `(AᵀA)⁺ = R Rᵀ`, one column per nonzero eigenvalue.
+fn root_of_covariance(factor: &StrategyFactor) -> matmech::Result<Array2<f64>> {
+    let eigen = linalg::eigh(factor.covariance()?.view())?;
+    let kept = linalg::nonzero_eigenvalues(&eigen.values);
+    let mut root = eigen.vectors.select(Axis(1), &kept);
+    for (mut column, &index) in root.columns_mut().into_iter().zip(&kept) {
+        column *= eigen.values[index].sqrt();
+    }
+    Ok(root)
 }
 
 /// Returns ρ for the classical calibration of S2, β = ε²/(2 ln(2/δ)) = 2ρ.

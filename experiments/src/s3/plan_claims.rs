@@ -1,9 +1,12 @@
 //! Counts that S3's text states, its worked example (Fig. 1 and 2), and the effect of weights (App.
 //! E).
 
+use matmech::linalg;
+use matmech::privacy::gaussian::analytic_delta;
 use matmech::residual::centre_in_place;
 use matmech::schema::Schema;
 use matmech::workload::attribute_sets;
+use ndarray::array;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +32,9 @@ pub struct Grid {
     /// The part of Tables 4 and 8 that is compared.
     #[serde(default)]
     weighted: Option<Weighted>,
+    /// Whether Theorems 2 and 4 and a formula of the appendix are checked.
+    #[serde(default)]
+    formulas: bool,
 }
 
 /// Workloads of Table 4 that Table 8 has with weights.
@@ -54,6 +60,8 @@ pub enum Params {
     Domain(usize, usize, usize),
     /// The change that weights make.
     Weighted(Weighted),
+    /// Theorems 2 and 4, and a formula of the appendix.
+    Formulas,
 }
 
 impl Kind for PlanClaims {
@@ -77,6 +85,9 @@ impl Kind for PlanClaims {
                 Params::Domain(n, d, grid.views_over),
             ));
         }
+        if grid.formulas {
+            cells.push(CellOf::new([&"Theorems 2 and 4"], "formulas", Params::Formulas));
+        }
         if let Some(weighted) = grid.weighted {
             let known: Vec<&str> =
                 workloads::UNIFORM.into_iter().filter(|name| *name != "mixed").collect();
@@ -98,6 +109,7 @@ impl Kind for PlanClaims {
             Params::WorkedExample => worked_example(),
             Params::Domain(n, d, over) => domain(n, d, over),
             Params::Weighted(weighted) => change_by_weights(&weighted),
+            Params::Formulas => formulas(),
         }
     }
 }
@@ -173,6 +185,88 @@ fn worked_example() -> Result<Vec<Row>> {
     Ok(found)
 }
 
+/// Checks Theorem 2 on the query of Fig. 1, δ of Theorem 4, and the appendix on noise covariances.
+///
+/// - `largest_inner_product`, `difference_of_sum`: the subqueries as queries over all cells are
+///   orthogonal, and their sum is the query.
+/// - `difference_of_delta`: the printed δ(ε, β) against the integral of max(0, p − e^ε q) for normal
+///   densities p and q with means √β and 0.
+/// - `factor_after_whitening`: the factor that turns the answers of the whitened mechanism
+///   Σ^−½ B x + z into those with noise covariance Σ.
+fn formulas() -> Result<Vec<Row>> {
+    let (rows, columns) = (QUERY.len(), QUERY[0].len());
+    let flat = QUERY.concat();
+    let mut parts: Vec<Vec<f64>> = Vec::new();
+    for (by_row, by_column) in [(false, false), (true, false), (false, true), (true, true)] {
+        // The mean over the other attributes, at every cell.
+        let averaged = |i: usize, j: usize| -> f64 {
+            let same = |k: usize| (!by_row || k / columns == i) && (!by_column || k % columns == j);
+            let cells: Vec<f64> = (0..flat.len()).filter(|&k| same(k)).map(|k| flat[k]).collect();
+            cells.iter().sum::<f64>() / cells.len() as f64
+        };
+        let mut values: Vec<f64> =
+            (0..flat.len()).map(|k| averaged(k / columns, k % columns)).collect();
+        if by_row && by_column {
+            centre_in_place(&[rows, columns], &mut values)?;
+        } else if by_row || by_column {
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            values.iter_mut().for_each(|value| *value -= mean);
+        }
+        parts.push(values);
+    }
+    let mut product: f64 = 0.0;
+    for (k, part) in parts.iter().enumerate() {
+        for other in &parts[..k] {
+            product = product.max(part.iter().zip(other).map(|(a, b)| a * b).sum::<f64>().abs());
+        }
+    }
+    let sum = |k: usize| parts.iter().map(|part| part[k]).sum::<f64>();
+    let difference = (0..flat.len()).map(|k| (sum(k) - flat[k]).abs()).fold(0.0, f64::max);
+    let mut of_delta: f64 = 0.0;
+    for beta in [0.25f64, 1.0, 4.0] {
+        for epsilon in [0.1, 1.0, 3.0] {
+            let printed =
+                analytic_delta(beta.sqrt(), 1.0, epsilon).map_err(matmech::Error::from)?;
+            of_delta = of_delta.max((printed - integrated_delta(beta.sqrt(), epsilon)).abs());
+        }
+    }
+    Ok(vec![
+        Row::new("largest_inner_product", product),
+        Row::new("difference_of_sum", difference),
+        Row::new("difference_of_delta", of_delta),
+        Row::text("factor_after_whitening", factor_after_whitening()?),
+    ])
+}
+
+/// Finds the power of Σ whose product with noise of covariance I has covariance Σ.
+fn factor_after_whitening() -> Result<&'static str> {
+    let sigma = array![[2.0, 1.0], [1.0, 3.0]];
+    let eigen = linalg::eigh(sigma.view()).map_err(matmech::Error::from)?;
+    let has_covariance = |power: f64| {
+        let scaled = &eigen.vectors * &eigen.values.mapv(|value| value.powf(power));
+        let factor = scaled.dot(&eigen.vectors.t());
+        let covariance = factor.dot(&factor.t());
+        covariance.iter().zip(&sigma).all(|(a, b): (&f64, &f64)| (a - b).abs() < 1e-12)
+    };
+    match (has_covariance(0.5), has_covariance(-0.5)) {
+        (true, false) => Ok("Sigma^(1/2)"),
+        (false, true) => Ok("Sigma^(-1/2)"),
+        _ => Err(Error::bug("the noise of whitened answers", "one of the two powers", "neither")),
+    }
+}
+
+/// Integrates max(0, p − e^ε q) for normal densities with means `mean` and 0 and variance 1.
+fn integrated_delta(mean: f64, epsilon: f64) -> f64 {
+    const STEPS: usize = 400_000;
+    let density = |x: f64| (-0.5 * x * x).exp() / (2.0 * std::f64::consts::PI).sqrt();
+    let width = 24.0 / STEPS as f64;
+    let at = |k: usize| {
+        let x = -10.0 + (k as f64 + 0.5) * width;
+        (density(x - mean) - epsilon.exp() * density(x)).max(0.0)
+    };
+    (0..STEPS).map(at).sum::<f64>() * width
+}
+
 /// Formats values as fractions, such as `[-1/6 1/3 0]`.
 fn in_fractions(values: &[f64]) -> Result<String> {
     let fraction = |value: &f64| {
@@ -207,6 +301,15 @@ mod tests {
             [text("q_{}"), text("q_{A1}"), text("q_{A2}")],
             ["1/2", "[1/6 -1/6]", "[-1/2 0 1/2]"]
         );
+    }
+
+    #[test]
+    fn theorems_hold() {
+        let rows = formulas().unwrap();
+        for row in &rows[..3] {
+            assert!(row.value.unwrap() < 1e-8, "{row:?}");
+        }
+        assert_eq!(rows[3].text.as_deref(), Some("Sigma^(1/2)"));
     }
 
     /// Compares with the printed values for prefix sums on 10 values, 39.70 and 33.70 in Table 4,

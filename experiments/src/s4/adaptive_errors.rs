@@ -16,6 +16,7 @@ use crate::columns;
 use crate::datasets::{Catalogue, DataUse, LoadedTable};
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
+use crate::files::first_bytes;
 use crate::statistics::Sample;
 
 /// Data sets × ε × mechanisms: errors and times.
@@ -61,6 +62,10 @@ pub struct Run {
     methods: Vec<String>,
     /// Number of independent runs.
     trials: usize,
+    /// Seed of common random numbers: all methods at a data set and ε have the same noise streams,
+    /// so that differences between methods are not those of their noise. By default every cell has
+    /// its stream.
+    noise_seed: Option<u64>,
 }
 
 /// The params of a cell.
@@ -71,6 +76,8 @@ pub struct Params {
     delta: f64,
     ways: usize,
     trials: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    noise_seed: Option<u64>,
 }
 
 impl Kind for AdaptiveErrors {
@@ -103,8 +110,14 @@ impl Kind for AdaptiveErrors {
                 let data = self.catalogue.identify(dataset).map_err(|error| error.under(&key))?;
                 for &epsilon in &run.epsilons {
                     cells.extend(run.methods.iter().map(|method| {
-                        let params =
-                            Params { data: data.clone(), epsilon, delta, ways, trials: run.trials };
+                        let params = Params {
+                            data: data.clone(),
+                            epsilon,
+                            delta,
+                            ways,
+                            trials: run.trials,
+                            noise_seed: run.noise_seed,
+                        };
                         CellOf::new([dataset, &data.label(), &epsilon], method, params)
                     }));
                 }
@@ -117,8 +130,14 @@ impl Kind for AdaptiveErrors {
         let mechanism = mechanism::by_name(method)?;
         let setting = Setting::new(&self.catalogue, &params)?;
         let mut outcomes = Outcomes::default();
+        let mut common = params.noise_seed.map(|seed| {
+            let Params { data, epsilon, delta, ways, .. } = &params;
+            let stream =
+                format!("adaptive errors; {seed}; {}; {epsilon}; {delta}; {ways}", data.name);
+            ChaCha20Rng::from_seed(first_bytes(stream.as_bytes()))
+        });
         for _ in 0..params.trials {
-            let mut noise = ChaCha20Rng::from_rng(rng);
+            let mut noise = ChaCha20Rng::from_rng(common.as_mut().unwrap_or(rng));
             outcomes.push(&setting.run(mechanism.as_ref(), &mut noise)?);
         }
         Ok(outcomes
@@ -289,6 +308,26 @@ mod tests {
             assert_ne!(text, GRID);
             assert_eq!(Experiment::cells(&kind, &text.parse().unwrap()).unwrap_err().key(), key);
         }
+    }
+
+    /// With common random numbers, the limits of a model that never binds do not change the errors.
+    #[test]
+    fn common_random_numbers_remove_the_noise_between_methods() {
+        let (_root, kind) = kind();
+        let kind: &dyn Experiment = &kind;
+        let grid = "delta = 1e-9\nways = 2\nruns = [{ datasets = ['titanic'], epsilons = [0.1], \
+                    trials = 2, methods = ['aim-pgm(max-mb=50)', 'aim-pgm(max-mb=100)'] }]";
+        let errors = |grid: &str| -> Vec<f64> {
+            let cells = kind.cells(&grid.parse().unwrap()).unwrap();
+            let run = |(index, cell)| {
+                values(kind.run(cell, &mut ChaCha20Rng::seed_from_u64(index)).unwrap())["mean_l1"]
+            };
+            (0..).zip(&cells).map(run).collect()
+        };
+        let common = errors(&grid.replace("trials = 2", "trials = 2, noise_seed = 5"));
+        assert_eq!(common[0], common[1]);
+        let separate = errors(grid);
+        assert_ne!(separate[0], separate[1]);
     }
 
     fn values(rows: Vec<Row>) -> BTreeMap<String, f64> {

@@ -137,6 +137,30 @@ pub(super) fn measure_sequence(
     })
 }
 
+/// Returns the estimates of the residuals that a sequence of conditional measurements gives, without
+/// any data: only their precisions are meaningful.
+///
+/// *Time*: O(2^k n_γ) per measured marginal.
+///
+/// # Errors
+/// A marginal on attributes that the schema lacks.
+pub(super) fn conditional_precisions(
+    schema: &Schema,
+    sequence: &MarginalSequence,
+) -> Result<ResidualEstimates> {
+    let mut estimates = ResidualEstimates::new(schema);
+    for marginal in sequence.first.iter().chain(&sequence.then) {
+        let gamma = marginal.attributes;
+        let sizes = schema.shape_of(gamma)?;
+        let allocation = allocate(&sizes, &estimates.precisions(gamma), marginal.rho)?;
+        for (axes, variance) in allocation.measured() {
+            let cells = axes.select(&sizes).iter().product();
+            estimates.update(gamma.at(axes), &vec![0.0; cells], variance)?;
+        }
+    }
+    Ok(estimates)
+}
+
 /// Returns the budget of a marginal, reduced to the remaining budget if only rounding exceeds it.
 ///
 /// The sum of equal shares may exceed the total budget by rounding.

@@ -6,6 +6,7 @@ use std::time::Instant;
 use matmech::access::PrivateTable;
 use matmech::data::MarginalCounter;
 use matmech::domain::AttributeSet;
+use matmech::estimation::ResidualEstimates;
 use matmech::privacy::Rho;
 use matmech::workload::attribute_sets;
 use rand::SeedableRng;
@@ -14,7 +15,8 @@ use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
 use super::measured_sequence::{
-    MarginalNoise, MarginalSequence, MarginalUpdates, SequenceOutcome, measure_sequence,
+    MarginalNoise, MarginalSequence, MarginalUpdates, SequenceOutcome, conditional_precisions,
+    measure_sequence,
 };
 use crate::columns;
 use crate::datasets::{Catalogue, DataUse, LoadedTable};
@@ -32,6 +34,9 @@ use crate::statistics::Sample;
 /// - `standard_error`: that of `workload_error`, for at least two trials.
 /// - `expected_error`: its expectation √(2/π) Σ_γ n_γ s_γ/(N·#W), where s_γ² is the variance of a
 ///   cell.
+/// - `expected_error_lowest`, `expected_error_highest`: its extremes over orders of the workload,
+///   for conditional noise, which depends on the order: `orders` random ones, and by increasing and
+///   by decreasing number of cells.
 /// - `cells_touched`: the number of cells of the workload's marginals that updates write.
 /// - `residuals_per_marginal`: the number of measured residuals per marginal of the workload.
 #[derive(Debug)]
@@ -66,6 +71,8 @@ struct Run {
     share: f64,
     methods: Vec<String>,
     trials: usize,
+    /// Number of random orders of the workload whose expected error is computed.
+    orders: Option<usize>,
 }
 
 /// The params of a cell.
@@ -77,6 +84,8 @@ pub struct Params {
     workload_seed: u64,
     share: f64,
     trials: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    orders: Option<usize>,
 }
 
 impl Kind for MeasurementAblation {
@@ -133,6 +142,7 @@ impl Kind for MeasurementAblation {
                     workload_seed: grid.workload_seed,
                     share: run.share,
                     trials: run.trials,
+                    orders: run.orders.filter(|_| method == "lazy+crp"),
                 };
                 cells.push(CellOf::new([&run.dataset, &data.label(), &run.share], method, params));
             }
@@ -158,8 +168,57 @@ impl Kind for MeasurementAblation {
             trials.seconds.push(seconds);
             trials.push(&table, &workload, &outcome)?;
         }
-        Ok(trials.rows(workload.len()))
+        let mut rows = trials.rows(workload.len());
+        if let Some(orders) = params.orders {
+            let (low, high) = extremes_over_orders(&table, workload, rho, orders, rng)?;
+            rows.push(Row::new("expected_error_lowest", low));
+            rows.push(Row::new("expected_error_highest", high));
+        }
+        Ok(rows)
     }
+}
+
+/// Returns the smallest and the largest expected error of conditional noise over orders of the
+/// workload.
+fn extremes_over_orders(
+    table: &LoadedTable,
+    mut workload: Vec<AttributeSet>,
+    rho: Rho,
+    orders: usize,
+    rng: &mut ChaCha20Rng,
+) -> Result<(f64, f64)> {
+    let cells = |gamma: &AttributeSet| -> usize {
+        table.schema.shape_of(*gamma).map_or(0, |shape| shape.iter().product())
+    };
+    let (mut low, mut high) = (f64::INFINITY, 0.0f64);
+    for order in 0..orders + 2 {
+        match order {
+            0 => workload.sort_by_key(cells),
+            1 => workload.sort_by_key(|gamma| std::cmp::Reverse(cells(gamma))),
+            _ => workload.shuffle(rng),
+        }
+        let sequence = MarginalSequence::half_and_half(&table.schema, &workload, rho)?;
+        let estimates = conditional_precisions(&table.schema, &sequence)?;
+        let expected = expected_error(table, &workload, &estimates);
+        (low, high) = (low.min(expected), high.max(expected));
+    }
+    Ok((low, high))
+}
+
+/// Returns √(2/π) Σ_γ n_γ s_γ/(N·#W), where s_γ² is the variance of a cell.
+fn expected_error(
+    table: &LoadedTable,
+    workload: &[AttributeSet],
+    estimates: &ResidualEstimates,
+) -> f64 {
+    let sum: f64 = workload
+        .iter()
+        .map(|gamma| {
+            let cells = table.schema.shape_of(*gamma).map_or(0, |shape| shape.iter().product());
+            cells as f64 * (2.0 / PI * estimates.cell_variance(*gamma)).sqrt()
+        })
+        .sum();
+    sum / (table.records.len() as f64 * workload.len() as f64)
 }
 
 /// Returns a random share of all sets of three attributes, in random order.
@@ -191,7 +250,7 @@ impl Trials {
     ) -> Result<()> {
         let counter = MarginalCounter::new(&table.records)?;
         let mut counts = Vec::new();
-        let (mut error, mut expected_error) = (0.0, 0.0);
+        let mut error = 0.0;
         for (&attributes, estimate) in workload.iter().zip(&outcome.marginals) {
             counter.count_into(attributes, &mut counts)?;
             error += counts
@@ -199,12 +258,10 @@ impl Trials {
                 .zip(estimate)
                 .map(|(count, estimate)| (count - estimate).abs())
                 .sum::<f64>();
-            let variance = outcome.estimates.cell_variance(attributes);
-            expected_error += counts.len() as f64 * (2.0 / PI * variance).sqrt();
         }
         let unit = table.records.len() as f64 * workload.len() as f64;
         self.error.push(error / unit);
-        self.expected_error.push(expected_error / unit);
+        self.expected_error.push(expected_error(table, workload, &outcome.estimates));
         self.cells_touched.push(outcome.cells_touched as f64);
         self.residuals.push(outcome.residuals_measured as f64);
         Ok(())
@@ -264,7 +321,7 @@ mod tests {
     #[test]
     fn errors_have_their_expectations_and_crp_is_better() {
         let text = format!(
-            "{GRID}runs = [{{ dataset = 'titanic', share = 1.0, trials = 3, \
+            "{GRID}runs = [{{ dataset = 'titanic', share = 1.0, trials = 3, orders = 5, \
              methods = ['lazy+crp', 'lazy+iid', 'full+iid'] }}]"
         );
         let experiment = experiment();
@@ -281,6 +338,11 @@ mod tests {
             assert_eq!(cell.key[1].1, "stand-in");
             assert!((value(k, "workload_error") / value(k, "expected_error") - 1.0).abs() < 0.1);
         }
+        let known = value(0, "expected_error");
+        assert!(value(0, "expected_error_lowest") < value(0, "expected_error_highest"));
+        assert!(value(0, "expected_error_lowest") > 0.9 * known);
+        assert!(value(0, "expected_error_highest") < 1.1 * known);
+        assert!(results[1].iter().all(|row| row.metric != "expected_error_lowest"));
         // Lazy and full updates have the same noise and differ by rounding.
         assert!((value(1, "workload_error") / value(2, "workload_error") - 1.0).abs() < 1e-9);
         assert!(value(0, "expected_error") < value(1, "expected_error"));

@@ -69,7 +69,7 @@ fn unexplained_mismatch_fails_with_all_details() {
     assert_eq!(line(&report, "ref-digits").verdict, Verdict::Failed);
     assert_eq!(report.findings.len(), 2);
     let finding = &report.findings[0];
-    assert_eq!(finding.title, "unexplained mismatch: ratio (ratio_to_svdb in Example 9)");
+    assert_eq!(finding.title, "undocumented mismatch: ratio (ratio_to_svdb in Example 9)");
     assert_eq!(finding.expected, "1.53 ± 0.0050");
     assert_eq!(finding.found, "1.5355 (results/s9/x.csv, line 3, method wavelet)");
     assert!(finding.remedy.contains("[[deviation]] id = \"ratio\""), "{}", finding.remedy);
@@ -85,7 +85,7 @@ fn unexplained_mismatch_fails_with_all_details() {
 
 #[test]
 fn lower_error_without_certificate_or_of_a_baseline_is_not_improved() {
-    let mismatch = ["unexplained mismatch: better (ratio_to_svdb in Example 9)"];
+    let mismatch = ["undocumented mismatch: better (ratio_to_svdb in Example 9)"];
     let root = Root::new();
     root.write("results/s9/x.csv", &RESULTS.replace("1.81957,1.819569,2e-7", "1.81957,,"));
     assert_eq!(titles(&root.compare()), mismatch);
@@ -225,11 +225,11 @@ fn tables_without_ids_and_with_unimplemented_methods() {
     );
     root.write(
         "data/expected/deviations.toml",
-        "[[deviation]]\nid = \"table.csv:2\"\nexpected = \"640.25\"\nreason = \"r\"\n",
+        "[[deviation]]\nid = \"table/range:8/svd-bound/rmse\"\nexpected = \"640.25\"\nreason = \"r\"\n",
     );
-    root.write("docs/deviations.md", "<a id=\"table.csv:2\"></a>");
+    root.write("docs/deviations.md", "<a id=\"table/range:8/svd-bound/rmse\"></a>");
     let report = root.compare();
     assert_eq!(titles(&report), [""; 0]);
-    assert_eq!(line(&report, "table.csv:2").verdict, Verdict::Deviates);
+    assert_eq!(line(&report, "table/range:8/svd-bound/rmse").verdict, Verdict::Deviates);
     assert_eq!(report.sections[0].lines.len(), 1, "an empty cell of the paper has no verdict");
 }

@@ -3,6 +3,9 @@
 use assert_cmd::cargo::cargo_bin_cmd;
 use clap::Parser;
 use experiments::cli::{Arguments, execute};
+use experiments::compare::show;
+use experiments::compare::verdict::Verdict;
+use experiments::config::{Profile, load_all};
 use experiments::datasets::Catalogue;
 use experiments::engine::Display;
 use experiments::error::Result;
@@ -166,4 +169,26 @@ fn all_continues_to_the_comparison_and_ends_with_the_code_of_the_first_failure()
         project.root().join("results/COMPARISON.md").is_file(),
         "the comparison is written nevertheless"
     );
+}
+
+#[test]
+fn single_values_are_shown_and_unknown_ids_refused() {
+    let project = Project::new();
+    let toy = Toy::new();
+    run(&project, &toy, &["run", "toy/one"]).unwrap();
+    let value: f64 = project.deterministic_table("results/toy/one.csv")[1][5].parse().unwrap();
+    with_comparison(&project, &format!("{value:.3}"));
+    run(&project, &toy, &["show", "ann"]).unwrap();
+    run(&project, &toy, &["run", "toy/one", "--only", "name=ann"]).unwrap();
+    let unknown = run(&project, &toy, &["show", "anna"]).unwrap_err().to_string();
+    assert!(unknown.contains("\"anna\"") && unknown.contains("ann"), "{unknown}");
+    let unknown = run(&project, &toy, &["figures", "toy/two"]).unwrap_err().to_string();
+    assert!(unknown.contains("\"toy/two\"") && unknown.contains("toy/one"), "{unknown}");
+
+    let configs = load_all(project.root()).unwrap();
+    let kinds = toy.kinds();
+    let shown =
+        show(project.root(), &configs, &kinds.experiments, Profile::Standard, "ann").unwrap();
+    assert_eq!((shown.len(), shown[0].experiment.as_str()), (1, "toy/one"));
+    assert_eq!(shown[0].line.verdict, Verdict::Reproduced);
 }

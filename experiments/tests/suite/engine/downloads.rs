@@ -99,7 +99,7 @@ fn missing_tables_are_downloaded_before_a_run_and_a_failure_does_not_stop_it() {
     assert!(!on_stand_in.is_empty() && on_stand_in.iter().all(|label| label == STAND_IN));
 
     project.write("data/manifest.toml", &manifest(&format!("file://{}", origin.display())));
-    reproduce(project.root(), &["list"]).assert().success().stdout(contains("titanic (stand-in)"));
+    reproduce(project.root(), &["list"]).assert().success().stdout(contains("s4/titanic"));
     let downloaded = project.root().join("data/downloads/titanic.csv");
     assert!(!downloaded.exists(), "`list` downloads nothing");
     run().stderr(contains("stand-in").not());

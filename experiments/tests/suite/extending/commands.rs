@@ -85,7 +85,10 @@ fn external_kinds_are_run_drawn_and_compared() {
     let svg = fs::read_to_string(root.join("figures/s9/identity.svg")).unwrap();
     assert_eq!((svg.matches("<circle").count(), svg.matches("<polygon").count()), (2 * 3, 0));
     let report = fs::read_to_string(root.join("results/COMPARISON.md")).unwrap();
-    assert!(report.contains("| S9 published | 2 | 0 | 0 | 0 | 0 | 0 | 0 | 2 |"), "{report}");
+    assert!(
+        report.contains("| S9 published | 2 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 2 |"),
+        "{report}"
+    );
 }
 
 #[test]
