@@ -41,6 +41,12 @@ pub const BEFORE_KEYS: [&str; 2] = [EXPERIMENT, CELL];
 /// The columns after the key columns.
 pub const AFTER_KEYS: [&str; 9] =
     [METHOD, METRIC, VALUE, LOWER_BOUND, GAP, TEXT, SECONDS, PEAK_MB, SEED];
+/// The key column of kinds on workload strings.
+pub const WORKLOAD: &str = "workload";
+/// The column with the number of cells. Figures compute it from [`WORKLOAD`] in tables without it.
+pub const CELLS: &str = "n";
+/// The column with the part of a workload before its first `:` or `(`; as [`CELLS`].
+pub const FAMILY: &str = "family";
 /// The cost of a cell.
 ///
 /// These columns differ from run to run. All others are determined by config and seed.

@@ -109,6 +109,18 @@ impl Table {
         &self.name
     }
 
+    /// Adds a column, one value per row.
+    ///
+    /// # Errors
+    /// Returns an error if the number of values differs.
+    pub fn with_column(mut self, name: &str, values: &[String]) -> Result<Self> {
+        let column = Column::new(name.into(), values);
+        match self.frame.with_column(column) {
+            Ok(_) => Ok(self),
+            Err(error) => Err(self.defect(&error)),
+        }
+    }
+
     /// Returns the number of rows.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -47,6 +47,7 @@ from ._records import (
     simulate,
 )
 from ._solve import Certification, Solution, certify, gram, solve
+from ._strategies import StrategyComparison
 from ._stream import Coefficients, Stream, read_stream, stream
 from ._tables import read_table
 from ._training import PrivateTraining

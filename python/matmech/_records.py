@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 from pathlib import Path
-from typing import Any, Iterable, Mapping
+from typing import Any, Iterable, Mapping, Sequence, overload
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ._mechanism import Mechanism, chosen
 from ._queries import PublishedRelease, QueryAnswers
 from ._report import Progress, Report, finished
 from ._solve import text
+from ._strategies import StrategyComparison, compare_strategies
 from ._columns import bad_input, records as columns_of
 from ._tables import Table, document, queries, read_table
 
@@ -204,6 +205,19 @@ def plan(
     return finished(outcome, Plan)
 
 
+@overload
+def compare(
+    schema: Any,
+    *,
+    strategies: Mapping[str, Any],
+    objective: str | None = None,
+    participation: str | None = None,
+    shape: Sequence[int] | None = None,
+    progress: Progress | None = None,
+) -> StrategyComparison: ...
+
+
+@overload
 def compare(
     schema: Document,
     workload: Document = None,
@@ -219,16 +233,63 @@ def compare(
     privacy_cost: float | None = None,
     unit_rows: int | Iterable[int] = 1,
     progress: Progress | None = None,
-) -> Comparison:
+) -> Comparison: ...
+
+
+def compare(
+    schema: Any,
+    workload: Document = None,
+    *,
+    strategies: Mapping[str, Any] | None = None,
+    participation: str | None = None,
+    shape: Sequence[int] | None = None,
+    ways: Iterable[int] | None = None,
+    planner: str | Iterable[str] = "query-smasher",
+    measure: str | None = None,
+    objective: str | None = None,
+    epsilon: float | Iterable[float] | None = None,
+    delta: float | Iterable[float] | None = None,
+    rho: float | Iterable[float] | None = None,
+    mu: float | None = None,
+    privacy_cost: float | None = None,
+    unit_rows: int | Iterable[int] = 1,
+    progress: Progress | None = None,
+) -> Comparison | StrategyComparison:
     """Compares the expected errors of all combinations, as ``matmech plan --compare``.
 
     ε without δ is at δ = 1e-9.
+
+    With ``strategies``, the first argument is a workload as in `solve`, and the errors are those of
+    strategies: names of `strategies()`, matrices (lists are Kronecker factors), or functions that
+    return one for the workload as given. ``objective``, ``participation`` and ``shape`` are as in
+    `solve`; the other options are refused.
+
+    >>> W = np.tril(np.ones((64, 64)))
+    >>> own = {"identity": np.eye(64), "queries": lambda queries: queries, "wavelet": "wavelet"}
+    >>> [round(row["above_bound"], 2) for row in compare(W, strategies=own).combinations]
+    [6.37, 13.51, 0.42, 0.0]
 
     >>> schema = [{"name": "age", "size": 10, "kind": "numeric"}]
     >>> compared = compare(schema, ways=[1], rho=[0.5, 2], unit_rows=[1, 2])
     >>> [row["rmse"] for row in compared.combinations]
     [1.0, 2.0, 0.5, 1.0]
     """
+    if strategies is not None:
+        others = (workload, ways, measure, epsilon, delta, rho, mu, privacy_cost)
+        if any(value is not None for value in others) or (planner, unit_rows) != ("query-smasher", 1):
+            raise TypeError(
+                "compare: expected a workload, strategies, objective, participation and shape, "
+                "found options of plans too\n"
+                "  remedy: leave out strategies, or the options of plans"
+            )
+        return compare_strategies(
+            schema, strategies, objective, participation, shape, progress
+        )
+    if participation is not None or shape is not None:
+        raise TypeError(
+            "compare: expected strategies with participation or shape, found none\n"
+            "  remedy: give strategies={name: matrix}, or leave them out"
+        )
     outcome = _matmech.compare(
         document(schema, "attribute"),
         queries(workload, ways),

@@ -40,6 +40,49 @@ def copied(value):
     return pickle.loads(pickle.dumps(value))
 
 
+class Strategies(TestCase):
+    """`compare` with `strategies`."""
+
+    def test_errors_are_those_of_the_formula_next_to_the_optimum(self):
+        queries = np.tril(np.ones((16, 16)))
+        calls = []
+
+        def scaled(workload):
+            calls.append(workload)
+            return 3 * np.eye(16) + queries
+
+        own = {"identity": np.eye(16), "scaled": scaled, "wavelet": "wavelet"}
+        rows = matmech.compare(queries, strategies=own).combinations
+        self.assertEqual([row["strategy"] for row in rows], [*own, "optimal"])
+        self.assertIs(calls[0], queries)
+
+        def error(a):
+            answers = queries @ np.linalg.pinv(a)
+            return (a**2).sum(axis=0).max() * (answers**2).sum()
+
+        for row, a in zip(rows, [np.eye(16), 3 * np.eye(16) + queries]):
+            self.assertAlmostEqual(row["error"] / error(a), 1, places=9)
+        self.assertEqual(len({row["lower_bound"] for row in rows}), 1)
+        self.assertTrue(all(row["above_bound"] > 0.1 for row in rows[:3]), rows)
+        self.assertLess(rows[-1]["above_bound"], 1e-6)
+
+    def test_objective_and_factors_are_passed_on(self):
+        factors = [np.eye(4), np.eye(8)]
+        [own, best] = matmech.compare(
+            "prefix:4x8", strategies={"identity": factors}, objective="max"
+        ).combinations
+        # The largest prefix sum adds all 32 cells.
+        self.assertAlmostEqual(own["error"], 32, places=9)
+        self.assertLess(best["error"], 32)
+
+    def test_options_of_plans_are_refused(self):
+        for options in [{"rho": 1.0}, {"ways": [1]}, {"planner": "auto"}, {"unit_rows": 2}]:
+            with self.assertRaisesRegex(TypeError, "remedy"):
+                matmech.compare("prefix:4", strategies={}, **options)
+        with self.assertRaisesRegex(TypeError, "strategies"):
+            matmech.compare([], ways=[1], participation="epochs:2")
+
+
 class Parity(TestCase):
     def test_solve_has_the_reports_of_the_command(self):
         for workload, options in [

@@ -54,10 +54,15 @@ pub fn execute(
             steps::compare(root, &configs, kinds, *profile)
         }
         Command::Figures { ids, profile } => {
-            let configs = steps::with_results(root, steps::configs(root, kinds)?, *profile);
-            let configs = steps::with_figures(configs, ids)?;
-            steps::derive(root, &configs, *profile)?;
-            steps::figures(root, &configs, kinds, *profile)
+            let (configs, refused) = steps::drawable(root, *profile)?;
+            // The id of a refused figure is unknown.
+            let configs = match steps::with_figures(configs, ids) {
+                Err(_) if !refused.is_empty() => return Error::all(refused),
+                configs => configs?,
+            };
+            let derived = steps::derive(root, &configs, *profile);
+            let drawn = steps::figures(root, &configs, kinds, *profile);
+            run::first_error([Error::all(refused), derived, drawn])
         }
         Command::Diff { first, second, costs_within } => diff(first, second, *costs_within, kinds),
         Command::Pages => write_pages(root, kinds),

@@ -30,7 +30,7 @@ pub(super) fn list(root: &Path, kinds: &Kinds, profile: Profile) -> Result<()> {
             config.experiment.clone(),
             duration(expected.0),
             memory(expected.1),
-            shortened(&config.reproduces),
+            shortened(config.reproduces.as_deref().unwrap_or(&config.title)),
         ]);
     }
     let total = format!("total ({profile})");

@@ -83,7 +83,7 @@ pub(super) fn all(part: Option<Part>, with: Setting<'_>) -> Result<()> {
 }
 
 /// Returns the first error and prints the others.
-fn first_error(outcomes: impl IntoIterator<Item = Result<()>>) -> Result<()> {
+pub(super) fn first_error(outcomes: impl IntoIterator<Item = Result<()>>) -> Result<()> {
     let mut errors = outcomes.into_iter().filter_map(Result::err);
     let Some(first) = errors.next() else {
         return Ok(());

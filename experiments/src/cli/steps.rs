@@ -23,6 +23,12 @@ pub(super) fn configs(root: &Path, kinds: &Kinds) -> Result<Vec<Config>> {
     Ok(configs)
 }
 
+/// Loads what can be drawn of every config below the root, and returns the errors of the rest.
+pub(super) fn drawable(root: &Path, profile: Profile) -> Result<(Vec<Config>, Vec<Error>)> {
+    let (configs, refused) = config::load_usable(root)?;
+    Ok((with_results(root, configs, profile), refused))
+}
+
 /// Returns the configs without those beyond the papers that have no results, so that the papers can
 /// be reproduced alone.
 pub(super) fn with_results(root: &Path, configs: Vec<Config>, profile: Profile) -> Vec<Config> {

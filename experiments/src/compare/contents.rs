@@ -159,7 +159,10 @@ fn section<'r>(report: &'r Report, section: &'r Section) -> Vec<Block<'r>> {
     where_to_look.extend([text(". Back to the "), text("index").to("#index"), text(".")]);
     let mut blocks = vec![
         Block::Heading { level: 2, id: Some(id), text: section.heading() },
-        Block::Paragraph(vec![code(id), text(format!(" · reproduces {}", section.reproduces))]),
+        Block::Paragraph(match &section.reproduces {
+            Some(reproduces) => vec![code(id), text(format!(" · reproduces {reproduces}"))],
+            None => vec![code(id)],
+        }),
         Block::PageOnly(vec![Block::Paragraph(where_to_look)]),
     ];
     if section.not_run() < section.lines.len() {

@@ -115,8 +115,8 @@ pub struct Section {
     pub item: String,
     /// Title of the config.
     pub title: String,
-    /// Paper and item that the experiment reproduces.
-    pub reproduces: String,
+    /// Paper and item that the experiment reproduces, if any.
+    pub reproduces: Option<String>,
     /// The values, in the order of config and file.
     pub lines: Vec<Line>,
     /// The figures.

@@ -12,6 +12,9 @@ use crate::error::{ConfigProblem, Error, Result};
 /// `deny_unknown_fields`. The message of the parser shows the line.
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<T> {
     toml::from_str(text).map_err(|error| {
+        if let Some(several) = text.parse().ok().and_then(|table| several_missing::<T>(&table)) {
+            return several;
+        }
         let line = error.span().map(|span| line_at(text, span.start));
         Error::at("", ConfigProblem::Toml(error)).on_line(|_| line)
     })
@@ -23,6 +26,9 @@ pub fn read<T: DeserializeOwned>(text: &str) -> Result<T> {
 /// As [`read`], with the key relative to the table, as far as it is known, and without a line.
 pub fn typed<T: DeserializeOwned>(table: &toml::Table) -> Result<T> {
     table.clone().try_into().map_err(|error: toml::de::Error| {
+        if let Some(several) = several_missing::<T>(table) {
+            return several;
+        }
         let text = error.to_string();
         let of_value = text.lines().find_map(|line| line.strip_prefix("in `")?.strip_suffix('`'));
         let named = ["unknown field `", "missing field `"]
@@ -31,6 +37,56 @@ pub fn typed<T: DeserializeOwned>(table: &toml::Table) -> Result<T> {
         let key = of_value.into_iter().chain(named);
         Error::at(key.collect::<Vec<_>>().join("."), ConfigProblem::Toml(error))
     })
+}
+
+/// Returns the error of a table without two or more keys that it must have.
+fn several_missing<T: DeserializeOwned>(table: &toml::Table) -> Option<Error> {
+    let missing = missing_keys::<T>(table);
+    let names: Vec<String> = missing.iter().map(|key| format!("`{key}`")).collect();
+    let expected = format!("the keys {}", names.join(", "));
+    let remedy = "add them; docs/writing-an-experiment.md describes them";
+    (missing.len() > 1).then(|| Error::config("", expected, "none of them", remedy))
+}
+
+/// Returns the missing keys of a table, without those of tables in it.
+///
+/// serde reports the first missing key. It gets a value of the first type with which the parser
+/// reports another missing key or none, until all keys are there.
+fn missing_keys<T: DeserializeOwned>(table: &toml::Table) -> Vec<String> {
+    let first_missing = |table: &toml::Table| match table.clone().try_into::<T>() {
+        Ok(_) => Ok(None),
+        Err(error) if error.to_string().contains("\nin `") => Err(error),
+        Err(error) => match error.message().strip_prefix("missing field `") {
+            Some(rest) => Ok(rest.split('`').next().map(str::to_owned)),
+            None => Err(error),
+        },
+    };
+    let (mut table, mut missing) = (table.clone(), Vec::new());
+    while let Ok(Some(key)) = first_missing(&table) {
+        missing.push(key.clone());
+        let filled = samples().into_iter().find_map(|value| {
+            let mut filled = table.clone();
+            filled.insert(key.clone(), value);
+            matches!(first_missing(&filled), Ok(next) if next.as_ref() != Some(&key))
+                .then_some(filled)
+        });
+        let Some(filled) = filled else { break };
+        table = filled;
+    }
+    missing
+}
+
+/// Returns a value of every type of TOML but dates.
+fn samples() -> [toml::Value; 6] {
+    use toml::Value::{Array, Boolean, Float, Integer, String, Table};
+    [
+        String(std::string::String::new()),
+        Integer(1),
+        Float(1.0),
+        Boolean(false),
+        Array(Vec::new()),
+        Table(toml::Table::new()),
+    ]
 }
 
 /// Returns the line of a key such as `grid.parts[0].n`, from 1.

@@ -14,6 +14,9 @@ use crate::error::{Document, Error};
 use crate::files::{canonical, hex, sha256_of_fields};
 use crate::layout::{Part, Profile};
 
+/// The heading of experiments that reproduce nothing.
+pub const OWN: &str = "Own experiments";
+
 /// The changes of a profile: keys of the grid, and the expected cost.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -61,8 +64,9 @@ pub struct Config {
     pub kind: String,
     /// Title, one line.
     pub title: String,
-    /// Paper and item that it reproduces.
-    pub reproduces: String,
+    /// Paper and item that it reproduces; without it, the experiment is one of [`OWN`].
+    #[serde(default)]
+    pub reproduces: Option<String>,
     /// Position of the item in its paper; items without it come last, by experiment id.
     pub order: Option<f64>,
     /// Seed of all random streams of the experiment.
@@ -94,23 +98,27 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns the paper: `reproduces` up to the first comma.
+    /// Returns the paper: `reproduces` up to the first comma, or [`OWN`] without it.
     #[must_use]
     pub fn paper(&self) -> &str {
-        split_outside_parentheses(&self.reproduces).0
+        self.reproduces.as_deref().map_or(OWN, |text| split_outside_parentheses(text).0)
     }
 
     /// Returns the part that the experiment belongs to.
     #[must_use]
     pub fn part(&self) -> Part {
-        if self.paper().starts_with("Beyond") { Part::Beyond } else { Part::Papers }
+        match &self.reproduces {
+            Some(text) if !text.starts_with("Beyond") => Part::Papers,
+            _ => Part::Beyond,
+        }
     }
 
     /// Returns the item of the paper: `reproduces` between the first and the second comma; may be
     /// empty.
     #[must_use]
     pub fn item(&self) -> &str {
-        split_outside_parentheses(split_outside_parentheses(&self.reproduces).1).0
+        let reproduces = self.reproduces.as_deref().unwrap_or_default();
+        split_outside_parentheses(split_outside_parentheses(reproduces).1).0
     }
 
     /// Compares by paper and by item within it: the four papers first, then experiments beyond

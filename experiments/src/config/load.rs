@@ -14,7 +14,11 @@ use crate::layout;
 /// An unreadable file; text that is not TOML; unknown, missing or mistyped keys; or an `experiment`
 /// other than the path below `configs/`.
 pub fn load(file: &Path) -> Result<Config> {
-    let text = fs::read_to_string(file).map_err(|error| {
+    parse(file, &text_of(file)?)
+}
+
+fn text_of(file: &Path) -> Result<String> {
+    fs::read_to_string(file).map_err(|error| {
         Error::config(
             "",
             "a readable config file",
@@ -22,24 +26,52 @@ pub fn load(file: &Path) -> Result<Config> {
             "check the path; `reproduce list` shows the configs",
         )
         .in_document(Document::Config, file)
-    })?;
-    parse(file, &text)
+    })
 }
 
 /// Parses the text of a config; `file` is its path.
 ///
 /// # Errors
-/// As [`load`].
+/// As [`load`]. The errors of all figures are reported together, with missing keys of the config.
 pub fn parse(file: &Path, text: &str) -> Result<Config> {
-    parse_document(file, text).map_err(|error| {
-        error.in_document(Document::Config, file).on_line(|key| document::line_of(text, key))
-    })
+    let (config, refused) = parse_usable(file, text);
+    Error::all(refused)?;
+    config.ok_or_else(|| Error::bug("a config", "a config or an error", "neither"))
 }
 
+/// Parses the usable part of a config: all of it but refused figures. Returns the errors too.
+fn parse_usable(file: &Path, text: &str) -> (Option<Config>, Vec<Error>) {
+    let mut config = parse_document(file, text);
+    let tables = match &mut config {
+        Ok(config) => std::mem::take(&mut config.written_figures),
+        Err(_) => written_figures(text),
+    };
+    let (figures, mut errors) = figures(tables);
+    let config = match config {
+        Ok(config) => Some(Config { figure: figures, ..config }),
+        Err(error) => {
+            errors.insert(0, error);
+            None
+        }
+    };
+    let located = |error: Error| {
+        error.in_document(Document::Config, file).on_line(|key| document::line_of(text, key))
+    };
+    (config, errors.into_iter().map(located).collect())
+}
+
+/// Returns the tables `[[figure]]` of a config that is refused for another reason.
+fn written_figures(text: &str) -> Vec<toml::Table> {
+    let figures = text.parse::<toml::Table>().ok().and_then(|mut table| table.remove("figure"));
+    figures.and_then(|figures| figures.try_into().ok()).unwrap_or_default()
+}
+
+/// Parses a config without its figures.
 fn parse_document(file: &Path, text: &str) -> Result<Config> {
     let mut config: Config = document::read(text)?;
     check_experiment(file, &config.experiment)?;
-    for (key, value) in [("title", &config.title), ("reproduces", &config.reproduces)] {
+    let lines = [("title", Some(&config.title)), ("reproduces", config.reproduces.as_ref())];
+    for (key, value) in lines.into_iter().filter_map(|(key, value)| Some((key, value?))) {
         let (found, remedy) = ("an empty string", "write one line of text");
         Error::check(!value.trim().is_empty(), key, "a few words", found, remedy)?;
     }
@@ -67,37 +99,46 @@ fn parse_document(file: &Path, text: &str) -> Result<Config> {
     for (index, spec) in config.compare.iter().enumerate() {
         spec.validate().map_err(|error| error.under(&format!("compare[{index}]")))?;
     }
-    config.figure = figures(std::mem::take(&mut config.written_figures))?;
     config.file = file.to_owned();
     config.text = text.to_owned();
     config.hash = sha256_hex(text.as_bytes());
     Ok(config)
 }
 
-/// Returns the figures. One with the key `like` has the other keys of the figure that it names.
-fn figures(tables: Vec<toml::Table>) -> Result<Vec<FigureSpec>> {
+/// Returns the figures, and the errors of those that are refused. One with the key `like` has the
+/// other keys of the figure that it names.
+fn figures(tables: Vec<toml::Table>) -> (Vec<FigureSpec>, Vec<Error>) {
     let mut complete: Vec<toml::Table> = Vec::new();
-    let mut figures = Vec::new();
-    for (index, mut table) in tables.into_iter().enumerate() {
-        let located = |error: Error| error.under(&format!("figure[{index}]"));
-        if let Some(like) = table.remove("like") {
-            let named = |other: &&toml::Table| other.get("file") == Some(&like);
-            let Some(inherited) = complete.iter().find(named) else {
-                let expected = "the `file` of an earlier figure in this config";
-                let remedy = "name such a figure, or write all keys";
-                let found = like.as_str().unwrap_or("not a string");
-                return Err(located(Error::config("like", expected, found, remedy)));
-            };
-            let mut merged = inherited.clone();
-            merged.extend(table);
-            table = merged;
+    let (mut figures, mut errors) = (Vec::new(), Vec::new());
+    for (index, table) in tables.into_iter().enumerate() {
+        match figure(table, &complete) {
+            Ok((figure, table)) => {
+                figures.push(figure);
+                complete.push(table);
+            }
+            Err(error) => errors.push(error.under(&format!("figure[{index}]"))),
         }
-        let figure: FigureSpec = document::typed(&table).map_err(located)?;
-        figure.validate().map_err(located)?;
-        figures.push(figure);
-        complete.push(table);
     }
-    Ok(figures)
+    (figures, errors)
+}
+
+/// Returns a figure and its table with all keys.
+fn figure(mut table: toml::Table, earlier: &[toml::Table]) -> Result<(FigureSpec, toml::Table)> {
+    if let Some(like) = table.remove("like") {
+        let named = |other: &&toml::Table| other.get("file") == Some(&like);
+        let Some(inherited) = earlier.iter().find(named) else {
+            let expected = "the `file` of an earlier figure in this config";
+            let remedy = "name such a figure, or write all keys";
+            let found = like.as_str().unwrap_or("not a string");
+            return Err(Error::config("like", expected, found, remedy));
+        };
+        let mut merged = inherited.clone();
+        merged.extend(table);
+        table = merged;
+    }
+    let figure: FigureSpec = document::typed(&table)?;
+    figure.validate()?;
+    Ok((figure, table))
 }
 
 /// Checks that the id, which names results and cells on disk, is the path below `configs/`.
@@ -139,6 +180,30 @@ fn check_experiment(file: &Path, experiment: &str) -> Result<()> {
 /// # Errors
 /// The first invalid config; an unreadable folder, or a folder without configs.
 pub fn load_all(root: &Path) -> Result<Vec<Config>> {
+    all_files(root)?.iter().map(|file| load(file)).collect()
+}
+
+/// Reads what is usable of every config below `<root>/configs`, as [`load_all`], and returns the
+/// errors of refused configs and figures.
+///
+/// # Errors
+/// An unreadable folder, or a folder without configs.
+pub fn load_usable(root: &Path) -> Result<(Vec<Config>, Vec<Error>)> {
+    let (mut configs, mut errors) = (Vec::new(), Vec::new());
+    for file in all_files(root)? {
+        match text_of(&file) {
+            Ok(text) => {
+                let (config, refused) = parse_usable(&file, &text);
+                configs.extend(config);
+                errors.extend(refused);
+            }
+            Err(error) => errors.push(error),
+        }
+    }
+    Ok((configs, errors))
+}
+
+fn all_files(root: &Path) -> Result<Vec<PathBuf>> {
     let dir = layout::configs_dir(root);
     let files = config_files(&dir)?;
     if files.is_empty() {
@@ -150,7 +215,7 @@ pub fn load_all(root: &Path) -> Result<Vec<Config>> {
         )
         .in_document(Document::Config, &dir));
     }
-    files.iter().map(|file| load(file)).collect()
+    Ok(files)
 }
 
 /// Returns every `.toml` file below `dir`, sorted.

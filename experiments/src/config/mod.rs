@@ -9,6 +9,6 @@ mod load;
 pub use crate::layout::{Part, Profile};
 pub use compare_spec::{CompareSpec, ComparedRows, OurColumn, Rule, Tolerance};
 pub use document::{line_of, read, typed};
-pub use experiment_config::{Config, Overlay, Profiles};
+pub use experiment_config::{Config, OWN, Overlay, Profiles};
 pub use figure_spec::{Aggregate, FigureSpec, PublishedOverlay, ReferenceLine, SecondAxis};
-pub use load::{find, load, load_all, parse};
+pub use load::{find, load, load_all, load_usable, parse};

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::kind::{Figure, FigureKind};
+use super::workload_columns::with_workload_columns;
 use super::{chart, output};
 use crate::config::{Config, FigureSpec, Profile};
 use crate::derive;
@@ -17,8 +18,8 @@ use crate::table::Table;
 /// table gives the same bytes. Figures of results on stand-ins have a separate folder.
 ///
 /// # Errors
-/// Figures that their kind refuses; result tables that are missing or do not fit their figures (all
-/// are reported, after the other figures are drawn); a file that cannot be written.
+/// Figures that their kind refuses, result tables that are missing or do not fit their figures: all
+/// are reported, after the other figures are drawn. A file that cannot be written.
 pub fn draw_all(
     root: &Path,
     configs: &[Config],
@@ -28,7 +29,8 @@ pub fn draw_all(
     let mut files = Vec::new();
     let mut errors = Vec::new();
     for config in configs.iter().filter(|config| !config.figure.is_empty()) {
-        let figures = Figure::all_of(config, kinds)?;
+        let (figures, refused) = Figure::usable(config, kinds);
+        errors.extend(refused);
         let results = Results::new(root, profile);
         let mut folders = vec![results, results.on_stand_ins()];
         folders.retain(|folder| folder.table(&config.experiment).is_file());
@@ -56,7 +58,9 @@ struct Drawing<'d> {
 impl Drawing<'_> {
     /// Draws the figures and returns their files; problems of the table are added to `errors`.
     fn all(&self, errors: &mut Vec<Error>) -> Result<Vec<PathBuf>> {
-        let table = match derive::read(self.folder, self.config) {
+        let table = derive::read(self.folder, self.config)
+            .and_then(|table| with_workload_columns(table, self.config, self.figures));
+        let table = match table {
             Ok(table) => table,
             Err(error) => {
                 errors.push(error);

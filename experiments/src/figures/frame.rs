@@ -1,9 +1,10 @@
 //! The layout of a figure: axes, panels, labels and legend, sized by their texts to avoid overlaps.
 
-use super::axis::Axis;
-use super::chart::Chart;
+use super::axis::{Axis, Tick};
+use super::chart::{Chart, Mark};
 use super::font::{text_width, wrap};
 use super::legend::{Entry, legend};
+use super::marks::RADIUS;
 use super::theme::{Form, GAP, LEADING, MARGIN, SIZE, XAxis, em};
 use crate::config::FigureSpec;
 
@@ -74,7 +75,14 @@ impl Frame {
         let (width, height) = (f64::from(SIZE.0), f64::from(SIZE.1));
         let title = wrap(&spec.title, em::TITLE, true, width - 2.0 * MARGIN);
         let title_bottom = MARGIN + em::TITLE * LEADING * title.len() as f64;
-        let mut legend = legend(spec, form, chart, width);
+        // The widths of tick labels, and whether whiskers are seen, hardly depend on the height.
+        let y = y_axis(spec, form, chart, 700.0);
+        let shows_whiskers = form.marks_start_at_axis || {
+            let half = |mark: &Mark| (y.fraction(mark.high) - y.fraction(mark.low)).abs() / 2.0;
+            let mut marks = chart.panels.iter().flat_map(|panel| panel.marks.iter().flatten());
+            marks.any(|mark| half(mark) * 700.0 > RADIUS)
+        };
+        let mut legend = legend(spec, form, chart, width, shows_whiskers);
         let legend_rows = legend.iter().map(|entry| entry.baseline).fold(-1.0, f64::max) + 1.0;
         let legend_top = height - MARGIN - legend_rows * em::LEGEND * LEADING * 1.1;
         for entry in &mut legend {
@@ -84,8 +92,6 @@ impl Frame {
         let labels_bottom = x_label - em::LABEL - 0.3 * GAP;
 
         let y_axis_label = MARGIN + em::LABEL * 0.85;
-        // The widths of tick labels hardly depend on the height.
-        let y = y_axis(spec, form, chart, 700.0);
         let left = y_axis_label + em::LABEL * 0.4 + GAP + ticks_of(&y) + GAP;
         let second_label = width - MARGIN;
         let right_margin = match second_axis(spec, form, chart, 700.0) {
@@ -185,7 +191,12 @@ fn x_axis(spec: &FigureSpec, chart: &Chart, width: f64) -> Axis {
     } else {
         Axis::log(low, high)
     };
-    // Keep every second, third, … tick until the labels do not overlap.
+    // Powers of ten alone, if not all multiples have room; else every second, third, … tick.
+    let powers = axis.ticks.iter().filter(|tick| spec.x_log && is_power_of_ten(tick.at)).cloned();
+    let powers: Vec<Tick> = powers.collect();
+    if powers.len() > 1 && !have_room(&axis, width) {
+        axis.ticks = powers;
+    }
     let mut stride = 1;
     let ticks = axis.ticks.clone();
     while stride < ticks.len() && !have_room(&axis, width) {
@@ -193,6 +204,10 @@ fn x_axis(spec: &FigureSpec, chart: &Chart, width: f64) -> Axis {
         axis.ticks = ticks.iter().step_by(stride).cloned().collect();
     }
     axis
+}
+
+fn is_power_of_ten(value: f64) -> bool {
+    format!("{value:.9e}").trim_start_matches("1.").starts_with("000000000e")
 }
 
 fn have_room(axis: &Axis, width: f64) -> bool {

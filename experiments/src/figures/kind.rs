@@ -79,9 +79,16 @@ impl<'f> Figure<'f> {
     /// Finds the kinds of all figures of a config.
     ///
     /// # Errors
-    /// An unknown kind, or keys that it does not support.
+    /// Unknown kinds, or keys that they do not support, of all figures.
     pub fn all_of(config: &'f Config, kinds: &'f [Box<dyn FigureKind>]) -> Result<Vec<Self>> {
-        let figure = |(index, spec): (usize, &'f FigureSpec)| {
+        let (figures, errors) = Self::usable(config, kinds);
+        Error::all(errors).map(|()| figures)
+    }
+
+    /// Finds the kinds of the figures of a config, and returns the errors of the others.
+    pub fn usable(config: &'f Config, kinds: &'f [Box<dyn FigureKind>]) -> (Vec<Self>, Vec<Error>) {
+        let (mut figures, mut errors) = (Vec::new(), Vec::new());
+        for (index, spec) in config.figure.iter().enumerate() {
             let kind = kinds.iter().find(|kind| kind.name() == spec.kind).map(AsRef::as_ref);
             let checked = match kind {
                 Some(kind) => kind.check(spec).map(|()| Self { spec, kind }),
@@ -90,8 +97,13 @@ impl<'f> Figure<'f> {
                     Err(Error::unknown_name("kind", "kind of figure", &spec.kind, &known))
                 }
             };
-            checked.map_err(|error| config.located(error.under(&format!("figure[{index}]"))))
-        };
-        config.figure.iter().enumerate().map(figure).collect()
+            match checked {
+                Ok(figure) => figures.push(figure),
+                Err(error) => {
+                    errors.push(config.located(error.under(&format!("figure[{index}]"))));
+                }
+            }
+        }
+        (figures, errors)
     }
 }

@@ -34,7 +34,15 @@ pub struct Entry {
 }
 
 /// Arranges the legend in centred rows; `baseline` is the number of the row for now.
-pub(super) fn legend(spec: &FigureSpec, form: Form, chart: &Chart, width: f64) -> Vec<Entry> {
+///
+/// Whiskers have an entry if `shows_whiskers`: some are longer than their marks.
+pub(super) fn legend(
+    spec: &FigureSpec,
+    form: Form,
+    chart: &Chart,
+    width: f64,
+    shows_whiskers: bool,
+) -> Vec<Entry> {
     let mut keys: Vec<(Key, String)> = Vec::new();
     let named = chart.series.len() > 1 || chart.series.iter().any(|label| !label.is_empty());
     if named && !form.rows_on_y_axis {
@@ -66,7 +74,7 @@ pub(super) fn legend(spec: &FigureSpec, form: Form, chart: &Chart, width: f64) -
     if with_published {
         keys.push((Key::Published, "published".to_owned()));
     }
-    if let Some(meaning) = whiskers(spec) {
+    if let Some(meaning) = whiskers(spec).filter(|_| shows_whiskers) {
         keys.push((Key::Whisker, meaning.to_owned()));
     }
     let entry_width = |label: &str| form.sample_width + GAP + text_width(label, false) * em::LEGEND;

@@ -10,7 +10,7 @@ use crate::error::Result;
 
 /// Width of the lines of series.
 pub const LINE: f64 = 4.0;
-const RADIUS: f64 = 9.0;
+pub(super) const RADIUS: f64 = 9.0;
 /// Radius of the rings of published values.
 pub(super) const RING: f64 = 14.0;
 

@@ -23,6 +23,7 @@ mod output;
 mod surface;
 mod theme;
 mod trade_off;
+mod workload_columns;
 
 pub use axis::{Axis, Tick};
 pub use bars::Bars;

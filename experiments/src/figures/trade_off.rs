@@ -5,7 +5,7 @@ use super::canvas::{Canvas, Point};
 use super::chart::{Mark, Panel};
 use super::frame::{Area, Frame};
 use super::kind::{FigureKind, Sample};
-use super::marks::{hidden_below, inside, outline, shade, shaded_dot, whisker};
+use super::marks::{RADIUS, hidden_below, inside, outline, shade, shaded_dot, whisker};
 use super::theme::{Form, GREY, XAxis};
 use crate::config::FigureSpec;
 use crate::error::{Error, Result};
@@ -81,7 +81,10 @@ impl FigureKind for TradeOff {
         let points: Vec<Vec<Point>> =
             panel.marks.iter().map(|marks| marks.iter().map(point).collect()).collect();
         for (series, marks) in panel.marks.iter().enumerate() {
-            for mark in marks.iter().filter(|mark| inside(area, point(mark))) {
+            for (index, mark) in marks.iter().enumerate() {
+                if !inside(area, point(mark)) {
+                    continue;
+                }
                 let color = shade(mark.shade, frame.shades);
                 if mark.low < mark.high {
                     let end = |value| {
@@ -89,7 +92,13 @@ impl FigureKind for TradeOff {
                     };
                     whisker(canvas, end(mark.low), end(mark.high), color)?;
                 }
-                if hidden_below(&points[..series], point(mark)) > 0 {
+                // Shaded marks have one shape per series, so they may not overlap by half.
+                let covers = |other: &Point| {
+                    let at = point(mark);
+                    (other.0 - at.0).hypot(other.1 - at.1) < RADIUS * 1.25
+                };
+                let on_own = points[series][..index].iter().any(covers);
+                if on_own || hidden_below(&points[..series], point(mark)) > 0 {
                     outline(canvas, series, point(mark), color)?;
                 } else {
                     shaded_dot(canvas, series, point(mark), color)?;

@@ -14,4 +14,5 @@ mod figures_files;
 mod figures_layout;
 mod figures_specs;
 mod module_graph;
+mod own_experiment;
 mod pages;
