@@ -40,7 +40,11 @@ const MIN_ESTIMATE: f64 = 0.2;
 const PRECISION: f64 = 1e-3;
 
 /// Maximum number of confidence bounds.
-const TRIES: u32 = 6;
+const TRIES: u32 = 16;
+
+/// Number of confidence bounds after which the steps to the next one grow, by this change of ln δ.
+const PATIENCE: u32 = 5;
+const GROWTH: f64 = 0.005;
 
 /// How δ is bounded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -172,7 +176,7 @@ impl<'a> AllocationAccountant<'a> {
                 (FAILURE.0 * rough.mean()).clamp(1e-30, FAILURE.1)
             }
         };
-        let (evaluation, upper) = self.certified((sigma, epsilon), failure, 1);
+        let (evaluation, _, upper) = self.certified((sigma, epsilon), failure, 1);
         Ok(AllocationGuarantee {
             sigma,
             epsilon,
@@ -232,9 +236,9 @@ impl<'a> AllocationAccountant<'a> {
             let probability = failure / 2f64.powi(attempt as i32);
             failed += probability;
             let (sigma, epsilon) = at(x);
-            let (evaluation, upper) = self.certified((sigma, epsilon), probability, attempt);
+            let (evaluation, added, upper) = self.certified((sigma, epsilon), probability, attempt);
             // A bound far above the estimate says that the samples are too few, not what is needed.
-            if upper > 0.5 * target && evaluation.mean() < MIN_ESTIMATE * upper {
+            if added > 0.5 * target && evaluation.mean() < MIN_ESTIMATE * added {
                 break;
             }
             if upper <= target {
@@ -247,14 +251,15 @@ impl<'a> AllocationAccountant<'a> {
                     method: Method::MonteCarlo,
                 });
             }
-            x *= 1.0 + 1.1 * (upper / target).ln() / slope.max(1.0) + 2e-4;
+            let more = GROWTH * f64::from(attempt.saturating_sub(PATIENCE));
+            x *= 1.0 + (1.1 * (upper / target).ln() + more) / slope.max(1.0) + 2e-4;
         }
         Err(self.out_of_reach(delta))
     }
 
-    /// Returns weights whose mean estimates δ, and a bound on both directions that holds but with the
-    /// failure probability, from fresh samples.
-    fn certified(&self, at: (f64, f64), failure: f64, attempt: u32) -> (Weights, f64) {
+    /// Returns weights whose mean estimates δ, and bounds from fresh samples, on the direction that
+    /// adds a record and on both, that hold but with the failure probability.
+    fn certified(&self, at: (f64, f64), failure: f64, attempt: u32) -> (Weights, f64, f64) {
         let part = 0.25 * failure;
         let pilot = ((self.samples as f64 * SHARES_OF_SEARCH[1]) as usize).max(1000);
         let mixture = Mixture::new(self.bins, at, Purpose::Bound, self.seed(0) ^ 1);
@@ -269,7 +274,7 @@ impl<'a> AllocationAccountant<'a> {
             removed = removed
                 .min(self.removal(at, ROUGH_SAMPLES, part).bound(self.bins, at, drawn, part));
         }
-        (found, removed.max(added))
+        (found, added, removed.max(added))
     }
 
     /// Chooses the bound on the direction that removes a record, from at most this many samples.
