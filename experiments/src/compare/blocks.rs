@@ -11,6 +11,8 @@ pub(super) struct Part {
     pub style: Style,
     /// The target of a link.
     pub target: Option<String>,
+    /// The target in HTML, if it differs.
+    pub page_target: Option<String>,
     /// The verdict whose colour the text has in HTML.
     pub verdict: Option<Verdict>,
 }
@@ -26,7 +28,7 @@ pub(super) enum Style {
 
 /// Returns plain text.
 pub(super) fn text(text: impl Into<String>) -> Part {
-    Part { text: text.into(), style: Style::Plain, target: None, verdict: None }
+    Part { text: text.into(), style: Style::Plain, target: None, page_target: None, verdict: None }
 }
 
 /// Returns a name or a value as it is.
@@ -49,6 +51,11 @@ impl Part {
     /// Sets the style.
     pub(super) fn styled(self, style: Style) -> Self {
         Self { style, ..self }
+    }
+
+    /// Sets the target in HTML.
+    pub(super) fn with_page_target(self, target: Option<String>) -> Self {
+        Self { page_target: target, ..self }
     }
 
     /// Makes the part a link.
@@ -75,6 +82,8 @@ pub(super) enum Block<'r> {
     Figure { title: &'r str, target: String, caption: &'r str, svg: &'r str },
     /// Blocks of the HTML page only.
     PageOnly(Vec<Block<'r>>),
+    /// An explanation with the targets that lead to it, in HTML only.
+    Explained { targets: Vec<String>, blocks: Vec<Block<'r>> },
 }
 
 impl Block<'_> {
@@ -117,7 +126,9 @@ pub(super) fn slug(text: &str) -> String {
 
 /// Returns the text of `COMPARISON.md`: the same results give the same file.
 pub(super) fn as_markdown(blocks: &[Block<'_>]) -> String {
-    let blocks = blocks.iter().filter(|block| !matches!(block, Block::PageOnly(_)));
+    let blocks = blocks
+        .iter()
+        .filter(|block| !matches!(block, Block::PageOnly(_) | Block::Explained { .. }));
     blocks.map(block).collect::<Vec<_>>().join("\n")
 }
 
@@ -135,7 +146,7 @@ fn block(block: &Block<'_>) -> String {
                 if caption.is_empty() { "" } else { &format!("\n{}\n", escaped(caption)) };
             format!("![{}]({target})\n{caption}", escaped(title))
         }
-        Block::PageOnly(_) => String::new(),
+        Block::PageOnly(_) | Block::Explained { .. } => String::new(),
     }
 }
 

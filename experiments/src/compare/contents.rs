@@ -1,10 +1,11 @@
 //! The report as blocks: totals, one index per paper, and one section per experiment.
 
 use super::blocks::{Block, Part, Style, Table, Text, badge, code, prose, slug, text};
-use super::deviations;
 use super::index::{self, Total};
-use super::report::{Figure, KnownKind, Line, Report, Section};
+use super::report::{Counts, Figure, KnownKind, Line, Report, Section};
+use super::subject::Subject;
 use super::verdict::Verdict;
+use super::{deviations, explanation};
 use crate::config::Profile;
 
 /// The heading of the report.
@@ -13,6 +14,7 @@ pub(super) const TITLE: &str = "Comparison with the published values";
 /// Returns the blocks of the report.
 pub(super) fn blocks(report: &Report) -> Vec<Block<'_>> {
     let mut blocks = header(report);
+    blocks.push(Block::Paragraph(in_five_sentences(report)));
     blocks.extend(summary(report));
     blocks.push(Block::PageOnly(overview(report)));
     blocks.extend(indexes(report));
@@ -63,6 +65,43 @@ fn header(report: &Report) -> Vec<Block<'_>> {
         blocks.push(Block::List(list.map(|(name, is)| vec![text(format!("{name}: {is}"))]).into()));
     }
     blocks
+}
+
+/// Returns what was reproduced, what was not, and what is new.
+fn in_five_sentences(report: &Report) -> Text {
+    let lines = || report.sections.iter().flat_map(|section| &section.lines);
+    let counted = |is: &dyn Fn(&Line) -> bool| {
+        lines().filter(|line| is(line)).map(|line| line.verdict).collect::<Counts>()
+    };
+    let published = counted(&|line| line.kind == KnownKind::Published);
+    let values =
+        counted(&|line| line.kind == KnownKind::Published && line.subject == Subject::Value);
+    let independent = counted(&|line| line.kind.is_independent());
+    let of = |verdict| published.of(verdict);
+    let certified = lines().filter(|line| !line.certificate.is_empty()).count();
+    let beyond = report.sections.iter().filter(|s| s.paper.starts_with("Beyond")).count();
+    let sentences = format!(
+        "Of {} published values, {} are reproduced, {} more with a fitted reading; of the {} values \
+         of evaluations among them, {} and {}. {} deviate for a proven reason, and {} without one. \
+         {} cannot be compared, mostly times on other hardware, and {} were not run. {} of {} values \
+         that were computed independently of this program are reproduced. New are errors lower than \
+         published ({} of them certified optimal), certificates of {certified} compared values, and \
+         {beyond} experiments beyond the papers.",
+        published.total(),
+        of(Verdict::Reproduced),
+        of(Verdict::Fitted),
+        values.total(),
+        values.of(Verdict::Reproduced),
+        values.of(Verdict::Fitted),
+        of(Verdict::Deviates),
+        of(Verdict::Unexplained),
+        of(Verdict::NotComparable),
+        of(Verdict::NotRun),
+        independent.of(Verdict::Reproduced),
+        independent.total(),
+        of(Verdict::Improved),
+    );
+    vec![text(sentences)]
 }
 
 /// Returns what only the page says below the totals: the certificates, and links to the papers.
@@ -166,7 +205,8 @@ fn section<'r>(report: &'r Report, section: &'r Section) -> Vec<Block<'r>> {
         Block::PageOnly(vec![Block::Paragraph(where_to_look)]),
     ];
     if section.not_run() < section.lines.len() {
-        blocks.push(Block::Table(values(report.profile, section)));
+        blocks.push(Block::Table(values(report, section)));
+        blocks.extend(explanations(report, section));
     }
     if section.not_run() > 0 {
         blocks.push(Block::Paragraph(prose(&format!(
@@ -190,7 +230,34 @@ fn section<'r>(report: &'r Report, section: &'r Section) -> Vec<Block<'r>> {
     blocks
 }
 
-fn values(profile: Profile, section: &Section) -> Table {
+/// Returns the explanations of the values of a section, each once, for the page.
+fn explanations<'r>(report: &Report, section: &Section) -> Vec<Block<'r>> {
+    let mut grouped: Vec<(&String, Vec<&str>)> = Vec::new();
+    for line in section.by_interest() {
+        let Some(explanation) = report.explanations.get(&line.id) else { continue };
+        match grouped.iter_mut().find(|(known, _)| *known == explanation) {
+            Some((_, ids)) if ids.contains(&line.id.as_str()) => {}
+            Some((_, ids)) => ids.push(&line.id),
+            None => grouped.push((explanation, vec![&line.id])),
+        }
+    }
+    let explained = grouped.into_iter().map(|(markdown, ids)| {
+        let separated =
+            |(index, id): (usize, &&str)| [text(if index == 0 { "" } else { ", " }), code(*id)];
+        let mut blocks =
+            vec![Block::Paragraph(ids.iter().enumerate().flat_map(separated).collect())];
+        blocks.extend(explanation::blocks(markdown));
+        Block::Explained { targets: ids.into_iter().map(why).collect(), blocks }
+    });
+    explained.collect()
+}
+
+/// Returns the target of the explanation of a deviation in the page.
+fn why(id: &str) -> String {
+    format!("why-{id}")
+}
+
+fn values(report: &Report, section: &Section) -> Table {
     let mut table = Table::new(
         "values",
         &[
@@ -217,7 +284,7 @@ fn values(profile: Profile, section: &Section) -> Table {
             vec![text(&line.certificate)],
         ];
         row.extend(bounded.then(|| vec![text(&line.lower_bound)]));
-        row.push(verdict(profile, line));
+        row.push(verdict(report, line));
         table.rows.push(row);
     }
     let counts = section.counts(|_| true);
@@ -234,11 +301,13 @@ fn values(profile: Profile, section: &Section) -> Table {
     table
 }
 
-fn verdict(profile: Profile, line: &Line) -> Text {
+fn verdict(report: &Report, line: &Line) -> Text {
     let name = badge(line.verdict);
     let name = match line.verdict {
         Verdict::Deviates | Verdict::Unexplained => {
-            name.to(format!("{}{}#{}", up(profile), deviations::EXPLANATIONS, line.id))
+            let explained = report.explanations.contains_key(&line.id);
+            name.to(format!("{}{}#{}", up(report.profile), deviations::EXPLANATIONS, line.id))
+                .with_page_target(explained.then(|| format!("#{}", why(&line.id))))
         }
         Verdict::Failed => name.styled(Style::Strong),
         _ => name,

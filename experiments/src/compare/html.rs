@@ -54,6 +54,12 @@ fn block(block: &Block<'_>) -> Markup {
                     }
                 }
             }
+            Block::Explained { targets, blocks } => {
+                div.explanation {
+                    @for target in targets { span id=(target) {} }
+                    @for block in blocks { (self::block(block)) }
+                }
+            }
             Block::PageOnly(blocks) => @for block in blocks { (self::block(block)) },
         }
         "\n"
@@ -77,6 +83,13 @@ fn table(table: &Table) -> Markup {
 /// Returns rows in a box that scrolls, so that the page never scrolls sideways.
 fn rows(table: &Table, rows: &[Vec<Text>]) -> Markup {
     let class = |is_number: bool| is_number.then_some("number");
+    // Cards on narrow screens omit empty cells and zeros.
+    let cell_class = |cell: &Text, is_number: bool| match cell.as_slice() {
+        [] => Some("empty"),
+        [part] if part.text.is_empty() => Some("empty"),
+        [part] if is_number && part.text == "0" => Some("number empty"),
+        _ => class(is_number),
+    };
     html! {
         div.box role="region" aria-label=(table.name) tabindex="0" {
             table class=(table.name) {
@@ -90,11 +103,15 @@ fn rows(table: &Table, rows: &[Vec<Text>]) -> Markup {
                 tbody {
                     @for row in rows {
                         tr {
-                            @for (index, (cell, (_, is_number))) in
+                            @for (index, (cell, (head, is_number))) in
                                 row.iter().zip(&table.columns).enumerate()
                             {
                                 @if index == 0 { th scope="row" { (line(cell)) } }
-                                @else { td class=[class(*is_number)] { (line(cell)) } }
+                                @else {
+                                    td class=[cell_class(cell, *is_number)] data-label=(head.text) {
+                                        (line(cell))
+                                    }
+                                }
                             }
                         }
                         "\n"
@@ -115,16 +132,23 @@ fn part(part: &Part) -> Markup {
             Style::Plain => (part.text),
             Style::Strong => strong { (part.text) },
             Style::Emphasis => em { (part.text) },
-            Style::Code => code { (part.text) },
+            Style::Code => code { (breakable(&part.text)) },
         }
     };
     let text = match part.verdict {
         Some(verdict) => html! { span class={ "verdict " (class(verdict)) } { (text) } },
         None => text,
     };
-    match &part.target {
+    match part.page_target.as_ref().or(part.target.as_ref()) {
         Some(target) => html! { a href=(target) { (text) } },
         None => text,
+    }
+}
+
+/// Returns a name that can break after its separators, so that no word breaks.
+fn breakable(name: &str) -> Markup {
+    html! {
+        @for piece in name.split_inclusive(['/', '=', ',', ';', ':', '(']) { (piece) wbr; }
     }
 }
 

@@ -14,6 +14,7 @@ mod blocks;
 mod contents;
 mod deviations;
 mod explained;
+mod explanation;
 mod found;
 mod html;
 mod index;

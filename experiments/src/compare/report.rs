@@ -248,6 +248,8 @@ pub struct Report {
     pub sections: Vec<Section>,
     /// All problems, mismatches included; empty on success.
     pub findings: Vec<Finding>,
+    /// Id of a deviation → its section of `docs/deviations.md`, as Markdown.
+    pub explanations: BTreeMap<String, String>,
     /// Known values that no config selects.
     pub remaining: Vec<Remaining>,
     /// The Markdown file.

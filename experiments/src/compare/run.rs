@@ -6,6 +6,7 @@ use std::path::Path;
 use super::blocks::as_markdown;
 use super::known::part;
 use super::report::{Remaining, Report};
+use super::verdict::Verdict;
 use super::{assemble, bands, contents, deviations, html, index};
 use crate::config::{Config, Profile};
 use crate::error::{Error, FileRole, Result};
@@ -33,8 +34,17 @@ pub fn run(
     let assembly = assemble::assemble(root, configs, experiments, profile, known)?;
     let remaining = remaining(root, &assembly.selected)?;
     let folder = Results::new(root, profile).dir();
+    let explained = assembly
+        .sections
+        .iter()
+        .flat_map(|section| &section.lines)
+        .filter(|line| matches!(line.verdict, Verdict::Deviates | Verdict::Unexplained));
+    let explanations = explained
+        .filter_map(|line| Some((line.id.clone(), deviations.explanation(&line.id)?)))
+        .collect();
     let report = Report {
         profile,
+        explanations,
         sections: assembly.sections,
         findings: assembly.findings,
         remaining,

@@ -4,8 +4,7 @@ use super::axis::{Axis, Tick};
 use super::chart::{Chart, Mark};
 use super::font::{text_width, wrap};
 use super::legend::{Entry, legend};
-use super::marks::RADIUS;
-use super::theme::{Form, GAP, LEADING, MARGIN, SIZE, XAxis, em};
+use super::theme::{Form, GAP, LEADING, MARGIN, RADIUS, SIZE, XAxis, em};
 use crate::config::FigureSpec;
 
 /// Right margin, with space for half a tick label.

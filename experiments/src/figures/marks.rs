@@ -5,12 +5,11 @@ use plotters::style::RGBColor;
 use super::canvas::{Canvas, Point, Shape};
 use super::frame::Area;
 use super::surface::corners;
-use super::theme::PAPER;
+use super::theme::{PAPER, RADIUS};
 use crate::error::Result;
 
 /// Width of the lines of series.
 pub const LINE: f64 = 4.0;
-pub(super) const RADIUS: f64 = 9.0;
 /// Radius of the rings of published values.
 pub(super) const RING: f64 = 14.0;
 

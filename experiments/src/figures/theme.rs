@@ -18,6 +18,9 @@ pub(super) const MARGIN: f64 = 32.0;
 /// Space between related texts.
 pub(super) const GAP: f64 = 12.0;
 
+/// Radius of markers.
+pub(super) const RADIUS: f64 = 9.0;
+
 /// Text sizes (one em), by purpose.
 pub mod em {
     /// Title of the figure.

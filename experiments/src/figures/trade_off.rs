@@ -5,8 +5,8 @@ use super::canvas::{Canvas, Point};
 use super::chart::{Mark, Panel};
 use super::frame::{Area, Frame};
 use super::kind::{FigureKind, Sample};
-use super::marks::{RADIUS, hidden_below, inside, outline, shade, shaded_dot, whisker};
-use super::theme::{Form, GREY, XAxis};
+use super::marks::{hidden_below, inside, outline, shade, shaded_dot, whisker};
+use super::theme::{Form, GREY, RADIUS, XAxis};
 use crate::config::FigureSpec;
 use crate::error::{Error, Result};
 
