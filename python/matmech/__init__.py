@@ -26,6 +26,7 @@ from ._errors import (
     UnknownName,
 )
 from ._draft import PrivateDraft, draft_schema, private_draft
+from ._mechanism import Access, QueryGroup
 from ._matmech import Workload, __version__, registries
 from ._privacy import NoiseGuarantee, noise_multiplier
 from ._queries import PublishedRelease, QueryAnswers, read_release

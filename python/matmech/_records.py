@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _matmech
 from ._marginals import frames, measurements_of
+from ._mechanism import Mechanism, chosen
 from ._queries import PublishedRelease, QueryAnswers
 from ._report import Progress, Report, finished
 from ._solve import text
@@ -315,7 +316,7 @@ def simulate(
     workload: Document = None,
     *,
     ways: Iterable[int] | None = None,
-    mechanism: str = "staged",
+    mechanism: str | Mechanism = "staged",
     max_mb: float | None = None,
     reconstruction: str | None = None,
     synthetic: bool = False,
@@ -331,13 +332,17 @@ def simulate(
 ) -> Simulation:
     """Runs a mechanism on data that you may see, as ``matmech simulate``. **Not private.**
 
-    ``data`` is as in :func:`release`.
+    ``data`` is as in :func:`release`. ``mechanism`` is one of `mechanisms()` with options, or your own
+    object with ``run(access, workload)``: it reads the records through the paid `Access` only, and
+    returns an estimated marginal for every `QueryGroup` of the workload, as an array.
 
     >>> schema = [{"name": n, "size": 4, "kind": "numeric"} for n in "ab"]
     >>> data = {"a": np.arange(200) % 4, "b": np.arange(200) % 3}
     >>> simulate(schema, data, ways=[1], mechanism="residual-planner", rho=0.5).private
     False
     """
+    if not isinstance(mechanism, str) and (synthetic or max_mb or reconstruction):
+        raise TypeError("synthetic, max_mb and reconstruction are for mechanisms by name")
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "records.csv") if synthetic else None
         document_of_schema = document(schema, "attribute")
@@ -345,7 +350,7 @@ def simulate(
             document_of_schema,
             columns_of(data, document_of_schema),
             queries(workload, ways),
-            mechanism,
+            chosen(mechanism),
             [("max-mb", text(max_mb)), ("reconstruction", reconstruction)],
             (epsilon, delta, rho, mu, privacy_cost),
             trials,

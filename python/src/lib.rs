@@ -6,6 +6,7 @@
 mod draft;
 mod engine;
 mod errors;
+mod mechanism;
 mod privacy;
 mod query;
 mod records;
@@ -29,6 +30,7 @@ fn _matmech(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<stream::Noise>()?;
     module.add_class::<training::Training>()?;
     module.add_class::<engine::SqlTable>()?;
+    module.add_class::<mechanism::Access>()?;
     module.add_function(wrap_pyfunction!(engine::quoted_table, module)?)?;
     module.add_function(wrap_pyfunction!(workload::restored_workload, module)?)?;
     module.add_function(wrap_pyfunction!(stream::restored_coefficients, module)?)?;

@@ -23,6 +23,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors;
+use crate::mechanism::{Chosen, Custom, Raised};
 use crate::solve::{Flags, borrowed, json};
 use crate::table::{self, Records};
 use crate::work::{self, Outcome};
@@ -127,7 +128,7 @@ pub(crate) fn simulate(
     schema: Text,
     records: Records<'_>,
     queries: Queries,
-    mechanism: String,
+    mechanism: Chosen,
     flags: Flags,
     budget: Parameters,
     trials: usize,
@@ -137,9 +138,14 @@ pub(crate) fn simulate(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Outcome<(String,)>> {
     let data = table::data_of(py, records)?;
-    work::run(py, progress, move || {
+    let raised = Raised::default();
+    let of_mechanism = raised.clone();
+    let outcome = work::run(py, progress, move || {
         let data = table::required(data)?;
-        let mechanism = mechanism_of(&mechanism, &borrowed(&flags), synthetic.is_some())?;
+        let mechanism = match mechanism {
+            Chosen::Named(text) => mechanism_of(&text, &borrowed(&flags), synthetic.is_some())?,
+            Chosen::Custom((name, function)) => Box::new(Custom::new(name, function, of_mechanism)),
+        };
         let budget = budget_of(budget).budget()?;
         let (schema, _) = schema_of(schema).read()?;
         let source = source_of(queries);
@@ -161,7 +167,12 @@ pub(crate) fn simulate(
             write_csv(path, &schema, records)?;
         }
         Ok((json(&report)?,))
-    })
+    });
+    // The exception of the mechanism, instead of the error that it became.
+    match raised.lock().ok().and_then(|mut raised| raised.take()) {
+        Some(exception) => Err(exception),
+        None => outcome,
+    }
 }
 
 /// Reads an option of a dictionary; the interface has set all of them.

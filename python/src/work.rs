@@ -31,8 +31,8 @@ const RELEASE: &str = "in a release";
 /// What is said of a panic when columns are converted or checked.
 const READING: &str = "while reading the records";
 
-/// Stack of the working thread, that of a main thread.
-const STACK: usize = 8 << 20;
+/// Stack of a working thread, that of a main thread.
+pub(crate) const STACK: usize = 8 << 20;
 
 /// The result of work, or of the part that was done when an exception ended it.
 pub(crate) type Outcome<T> = (Option<T>, Option<Py<PyAny>>);

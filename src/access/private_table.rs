@@ -207,6 +207,7 @@ impl PaidAccess for PrivateTable<'_> {
         candidates: &Candidates,
         estimates: &dyn MarginalEstimates,
     ) -> Result<usize> {
+        candidates.check(self.counts.sizes())?;
         self.pay("selection", selection.cost()?)?;
         self.selector.select(
             self.counts.as_ref(),

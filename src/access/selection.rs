@@ -253,4 +253,34 @@ impl Candidates {
     pub fn max_weight(&self) -> f64 {
         self.max_weight
     }
+
+    /// Checks the candidates for a table with attributes of these sizes. The sensitivity is that of
+    /// weights that are not negative.
+    ///
+    /// # Errors
+    /// No candidate, a weight that is negative or not finite, no weight above 0, or a marginal that
+    /// the table does not have.
+    pub(super) fn check(&self, sizes: &[usize]) -> Result<()> {
+        let refused = |expected: &str, found: String| {
+            let remedy = "give candidates of the schema with weights of at least 0";
+            Error::bad_input("candidates of a selection", expected, found, remedy)
+        };
+        if !(self.max_weight > 0.0) {
+            let found = format!("{} candidates without one", self.list.len());
+            return Err(refused("a candidate with a weight above 0", found));
+        }
+        for candidate in &self.list {
+            let (set, weight) = (candidate.attributes, candidate.weight);
+            if !(weight >= 0.0 && weight.is_finite()) {
+                return Err(refused("finite weights of at least 0", weight.to_string()));
+            }
+            if set.end() > sizes.len()
+                || set.select(sizes).iter().product::<usize>() != candidate.cells
+            {
+                let found = format!("{} cells for {set:?}", candidate.cells);
+                return Err(refused("the cells of the marginal", found));
+            }
+        }
+        Ok(())
+    }
 }

@@ -146,6 +146,34 @@ fn an_exhausted_budget_is_a_structured_error() {
     assert_eq!(exhausted(table.select(&selection, &candidates, &estimates).unwrap_err()).0, 0.125);
 }
 
+/// Scores with a negative weight change by more than the largest weight between tables that differ in
+/// one record.
+#[test]
+fn selections_without_a_valid_sensitivity_are_refused_before_they_are_paid() {
+    let records = records();
+    let mut rng = rng(7);
+    let mut table = PrivateTable::of_records(&records, rho(1.0), &mut rng).unwrap();
+    let selection = CandidateSelection { epsilon: 1.0, penalty_per_cell: 0.0 };
+    let estimates = crate::estimation::ResidualEstimates::new(&Schema::uniform(4, 3).unwrap());
+    let candidate = |position, cells, weight| {
+        let attributes = AttributeSet::from_positions(&[position]).unwrap();
+        Candidate { attributes, cells, weight }
+    };
+    for list in [
+        vec![],
+        vec![candidate(0, 4, 0.0)],
+        vec![candidate(0, 4, 1.0), candidate(1, 4, -9.0)],
+        vec![candidate(0, 4, f64::NAN), candidate(1, 4, 1.0)],
+        vec![candidate(0, 4, f64::INFINITY)],
+        vec![candidate(0, 3, 1.0)],
+        vec![candidate(3, 4, 1.0)],
+    ] {
+        let error = table.select(&selection, &Candidates::new(list), &estimates).unwrap_err();
+        assert!(matches!(error, Error::BadInput { .. }), "{error}");
+    }
+    assert!(table.accountant().ledger().is_empty());
+}
+
 #[test]
 fn a_data_vector_has_the_marginals_of_its_records() {
     let records = records();
