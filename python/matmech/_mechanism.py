@@ -51,7 +51,8 @@ class Access:
     def measure(self, attributes: Sequence[str], variance: float) -> Array:
         """Returns a marginal with normal noise of this variance in every cell.
 
-        It costs 1/(2 variance). Raises `BudgetExhausted`, and reads nothing, if that is not left.
+        It costs 1/(2 variance). Raises `BudgetExhausted`, and reads nothing, if that is not left; a
+        difference of a relative 10⁻⁹ of the budget is taken for rounding, and the variance is larger.
         """
         return self._measured(attributes, variance, False)
 

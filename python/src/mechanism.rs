@@ -24,6 +24,9 @@ use pyo3::prelude::*;
 use crate::errors;
 use crate::work::STACK;
 
+/// A measurement that costs this share of the budget more than is left gets what is left.
+const ROUNDING: f64 = 1e-9;
+
 /// A mechanism of `simulate`: a name with options, or the name and the function of an object.
 #[derive(FromPyObject)]
 pub(crate) enum Chosen {
@@ -215,11 +218,15 @@ impl Request {
             Request::Measure { positions, variance, is_residual, reply } => {
                 send(&reply, goes_on, || {
                     let attributes = AttributeSet::from_positions(&positions)?;
-                    let question = match is_residual {
+                    let question = |variance| match is_residual {
                         true => Question::Residual { attributes, variance },
                         false => Question::Marginal { attributes, variance },
                     };
-                    access.measure(&question, NoiseStream::Shared)
+                    let cost = question(variance).cost(access.sizes())?.get();
+                    let left = access.remaining().map_or(0.0, Rho::get);
+                    let is_rounding = cost > left && cost - left <= ROUNDING * access.total().get();
+                    let scale = if is_rounding { cost / left * (1.0 + ROUNDING) } else { 1.0 };
+                    access.measure(&question(variance * scale), NoiseStream::Shared)
                 });
             }
             Request::Select { candidates, epsilon, reply } => send(&reply, goes_on, || {
