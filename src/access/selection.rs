@@ -265,7 +265,7 @@ impl Candidates {
             let remedy = "give candidates of the schema with weights of at least 0";
             Error::bad_input("candidates of a selection", expected, found, remedy)
         };
-        if !(self.max_weight > 0.0) {
+        if self.max_weight <= 0.0 {
             let found = format!("{} candidates without one", self.list.len());
             return Err(refused("a candidate with a weight above 0", found));
         }
