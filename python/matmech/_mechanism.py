@@ -75,7 +75,7 @@ class Access:
         The score is the weight (default 1) times the L1 distance of the marginal from its estimate. It
         costs ε²/8.
         """
-        names = [list(candidate) for candidate in candidates]
+        names = [[c] if isinstance(c, str) else list(c) for c in candidates]
         given = [np.asarray(estimate, dtype=np.float64) for estimate in estimates]
         factors = [1.0] * len(names) if weights is None else [float(w) for w in weights]
         if not len(names) == len(given) == len(factors):
@@ -108,8 +108,7 @@ class Access:
 
     def _shape(self, attributes: Sequence[str]) -> tuple[int, ...]:
         self._order(attributes)
-        names = [attributes] if isinstance(attributes, str) else attributes
-        return tuple(self.sizes[name] for name in names)
+        return tuple(self.sizes[name] for name in attributes)
 
 
 class Mechanism(Protocol):

@@ -27,8 +27,13 @@ impl CandidateSelection {
     /// App. B).
     ///
     /// # Errors
-    /// ε²/8 is not a valid [`Rho`].
+    /// An ε that is not positive, or ε²/8 is not a valid [`Rho`].
     pub fn cost(&self) -> Result<Rho> {
+        if self.epsilon <= 0.0 {
+            let found = self.epsilon.to_string();
+            let remedy = "use a positive epsilon";
+            return Err(Error::bad_input("epsilon of a selection", "above 0", found, remedy));
+        }
         Ok(Rho::new(self.epsilon * self.epsilon / 8.0)?)
     }
 }
@@ -134,6 +139,14 @@ impl Selector {
     ) -> Result<f64> {
         self.looks += 1;
         let estimate = estimates.marginal(candidate.attributes)?;
+        if estimate.iter().any(|x| !x.is_finite()) {
+            return Err(Error::bad_input(
+                format!("estimate of the marginal on {:?}", candidate.attributes),
+                "finite numbers",
+                "another one",
+                "give estimates that are finite",
+            ));
+        }
         if let Some(counts) = self.cached_counts.get(&candidate.attributes) {
             return Ok(estimate.iter().zip(counts).map(|(e, &c)| (e - f64::from(c)).abs()).sum());
         }
@@ -265,7 +278,7 @@ impl Candidates {
             let remedy = "give candidates of the schema with weights of at least 0";
             Error::bad_input("candidates of a selection", expected, found, remedy)
         };
-        if !(self.max_weight > 0.0) {
+        if self.max_weight <= 0.0 {
             let found = format!("{} candidates without one", self.list.len());
             return Err(refused("a candidate with a weight above 0", found));
         }

@@ -171,7 +171,36 @@ fn selections_without_a_valid_sensitivity_are_refused_before_they_are_paid() {
         let error = table.select(&selection, &Candidates::new(list), &estimates).unwrap_err();
         assert!(matches!(error, Error::BadInput { .. }), "{error}");
     }
+    for epsilon in [0.0, -1.0, f64::NAN] {
+        let selection = CandidateSelection { epsilon, penalty_per_cell: 0.0 };
+        let candidates = Candidates::new(vec![candidate(0, 4, 1.0)]);
+        assert!(table.select(&selection, &candidates, &estimates).is_err());
+    }
     assert!(table.accountant().ledger().is_empty());
+}
+
+/// Estimates of a user, which need not be finite.
+#[test]
+fn selections_with_estimates_that_are_not_finite_end_with_an_error() {
+    struct Given(f64);
+    impl crate::estimation::MarginalEstimates for Given {
+        fn marginal(&self, _gamma: AttributeSet) -> Result<Vec<f64>, Error> {
+            Ok(vec![0.0, self.0, 0.0, 0.0])
+        }
+    }
+    let records = records();
+    let mut rng = rng(8);
+    let mut table = PrivateTable::of_records(&records, rho(1.0), &mut rng).unwrap();
+    let selection = CandidateSelection { epsilon: 1.0, penalty_per_cell: 0.0 };
+    let list = [0, 1].map(|position| {
+        let attributes = AttributeSet::from_positions(&[position]).unwrap();
+        Candidate { attributes, cells: 4, weight: 1.0 }
+    });
+    for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let candidates = Candidates::new(list.to_vec());
+        let error = table.select(&selection, &candidates, &Given(value)).unwrap_err();
+        assert!(error.to_string().contains("finite"), "{error}");
+    }
 }
 
 #[test]
