@@ -27,9 +27,6 @@ const SHARES_OF_SEARCH: [f64; 2] = [0.02, 0.1];
 /// Relative step for the derivative of ln δ.
 const STEP: f64 = 0.01;
 
-/// Samples for the direction that removes a record, whose δ is mostly far smaller.
-const REMOVED_SAMPLES: usize = 60_000;
-
 /// Samples of a rough estimate.
 const ROUGH_SAMPLES: usize = 20_000;
 
@@ -270,7 +267,7 @@ impl<'a> AllocationAccountant<'a> {
         let added = found.upper(bet, self.samples, part);
         let mut removed = removed::jensen(self.bins, at);
         if removed > added {
-            let drawn = (REMOVED_SAMPLES, self.seed(attempt) ^ 3);
+            let drawn = (self.samples, self.seed(attempt) ^ 3);
             removed = removed
                 .min(self.removal(at, ROUGH_SAMPLES, part).bound(self.bins, at, drawn, part));
         }
@@ -280,7 +277,7 @@ impl<'a> AllocationAccountant<'a> {
     /// Chooses the bound on the direction that removes a record, from at most this many samples.
     fn removal(&self, at: (f64, f64), samples: usize, failure: f64) -> Removal {
         let pilot = (samples.min(ROUGH_SAMPLES), self.seed(0) ^ 3);
-        Removal::new(self.bins, at, pilot, REMOVED_SAMPLES, failure)
+        Removal::new(self.bins, at, pilot, self.samples, failure)
     }
 
     /// Returns an estimate of the σ of (ε, δ), not a bound, near `start`; for fits.
