@@ -153,16 +153,19 @@ fn allocated(problem: &Problem<'_>, buffers: usize) -> Result<Fitted> {
     let form = Recurrent { steps, buffers };
     let gram = problem.workload.gram()?.to_dense()?;
     let limit = PrivacyLimit::HockeyStick(target);
-    let fitted = |memory: f64| {
-        let start = form.start_of(steps / epochs, memory);
+    let fitted = |bands: usize, memory: usize| {
+        let start = form.start_of(bands, memory as f64);
         allocated::fit(&form, gram.view(), epochs, limit, Some(start), &FitLimits::default())
     };
-    let mut fit = fitted(steps as f64)?;
-    // With several epochs there are local minima, and neither start is always better.
+    let count = steps / epochs;
+    let mut fit = fitted(count, steps)?;
+    // With several epochs there are local minima, and no start is always the best.
     if epochs > 1 {
-        let other = fitted(steps as f64 / (epochs as f64).sqrt())?;
-        if other.estimate < fit.estimate {
-            fit = other;
+        for (bands, memory) in [(2 * count, 2 * count), (count / 2, count)] {
+            let other = fitted(bands, memory)?;
+            if other.estimate < fit.estimate {
+                fit = other;
+            }
         }
     }
     let parts = form.parts(&fit.variables);
