@@ -217,7 +217,7 @@ impl<'a> AllocationAccountant<'a> {
             let mut bound = predicted(added::weights(&mixture, epsilon, drawn));
             if removed::jensen(self.bins, (sigma, epsilon)) > bound {
                 bound =
-                    bound.max(self.removal((sigma, epsilon), samples, 0.25 * failure).predicted());
+                    bound.max(self.removal((sigma, epsilon), samples, 0.25 * failure).predicted);
             }
             Ok::<_, Error>((bound / target).ln())
         };

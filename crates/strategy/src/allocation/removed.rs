@@ -75,17 +75,19 @@ fn line(alpha: f64, r: f64) -> f64 {
     if subtracted.is_finite() { (first - subtracted).max(0.0) } else { first }
 }
 
-/// A bound from samples, chosen with other samples.
+/// The smaller of two bounds from samples, with bets and levels from other samples.
 #[derive(Debug)]
-pub(super) enum Removal {
-    /// Ehrhard's inequality.
-    Levels(Levels),
-    /// Outputs with a shifted mean, and what these samples predict.
-    Shifted(Bet, f64),
+pub(super) struct Removal {
+    /// Ehrhard's inequality, if there are levels.
+    levels: Option<Levels>,
+    /// The bet of the outputs with a shifted mean.
+    bet: Bet,
+    /// The bound that the other samples predict.
+    pub predicted: f64,
 }
 
 impl Removal {
-    /// Chooses the bound with the smaller prediction for `samples` samples.
+    /// Chooses the bets and levels for `samples` samples per bound.
     pub fn new(
         bins: &Bins,
         (sigma, epsilon): (f64, f64),
@@ -93,38 +95,29 @@ impl Removal {
         samples: usize,
         failure: f64,
     ) -> Self {
+        let part = 0.5 * failure;
         let shifted = weights(bins, (sigma, epsilon), pilot);
-        let bet = shifted.best_bet(samples, failure);
-        let predicted = shifted.upper(bet, samples, failure) + shifted.standard_error();
-        let levels = Levels::new(&ratios(bins, sigma, pilot), epsilon, samples, failure);
-        match levels {
-            Some(levels) if levels.predicted < predicted => Removal::Levels(levels),
-            _ => Removal::Shifted(bet, predicted),
-        }
+        let bet = shifted.best_bet(samples, part);
+        let of_shifted = shifted.upper(bet, samples, part) + shifted.standard_error();
+        let levels = Levels::new(&ratios(bins, sigma, pilot), epsilon, samples, part);
+        let of_levels = levels.as_ref().map_or(f64::INFINITY, |levels| levels.predicted);
+        Removal { levels, bet, predicted: of_shifted.min(of_levels) }
     }
 
-    /// Returns the bound that is expected.
-    pub fn predicted(&self) -> f64 {
-        match self {
-            Removal::Levels(levels) => levels.predicted,
-            Removal::Shifted(_, predicted) => *predicted,
-        }
-    }
-
-    /// Returns a bound that holds but with the failure probability, from fresh samples.
+    /// Returns the bound that holds but with the failure probability, from fresh samples.
     pub fn bound(
         &self,
         bins: &Bins,
         (sigma, epsilon): (f64, f64),
-        drawn: (usize, u64),
+        (samples, seed): (usize, u64),
         failure: f64,
     ) -> f64 {
-        match self {
-            Removal::Levels(levels) => levels.bound(&ratios(bins, sigma, drawn), epsilon, failure),
-            Removal::Shifted(bet, _) => {
-                weights(bins, (sigma, epsilon), drawn).upper(*bet, drawn.0, failure)
-            }
-        }
+        let part = 0.5 * failure;
+        let shifted = weights(bins, (sigma, epsilon), (samples, seed));
+        let of_levels =
+            |levels: &Levels| levels.bound(&ratios(bins, sigma, (samples, seed ^ 1)), epsilon, part);
+        let of_levels = self.levels.as_ref().map_or(f64::INFINITY, of_levels);
+        shifted.upper(self.bet, samples, part).min(of_levels)
     }
 }
 
@@ -153,7 +146,10 @@ impl Levels {
                 let counted = counted(ratios, points);
                 let bets = counted.each_ref().map(|x| x.best_bet(samples, 0.5 * failure));
                 let mut levels = Levels { points, bets, predicted: f64::INFINITY };
-                levels.predicted = levels.bound_of(&counted, epsilon, samples, failure);
+                // With the standard errors of these few samples: the smallest of many bounds would
+                // otherwise be one that is too small by chance.
+                let errors = counted.each_ref().map(Weights::standard_error);
+                levels.predicted = levels.bound_of(&counted, epsilon, (samples, failure), errors);
                 if best.as_ref().is_none_or(|best| levels.predicted < best.predicted) {
                     best = Some(levels);
                 }
@@ -164,11 +160,22 @@ impl Levels {
 
     /// Returns a bound that holds but with the failure probability, from fresh samples.
     pub fn bound(&self, ratios: &[f64], epsilon: f64, failure: f64) -> f64 {
-        self.bound_of(&counted(ratios, self.points), epsilon, ratios.len(), failure)
+        let counted = counted(ratios, self.points);
+        self.bound_of(&counted, epsilon, (ratios.len(), failure), [0.0; 2])
     }
 
-    fn bound_of(&self, counted: &[Weights; 2], epsilon: f64, samples: usize, failure: f64) -> f64 {
-        let upper = |i: usize| counted[i].upper(self.bets[i], samples, 0.5 * failure).min(1.0);
+    /// The bound, with something added to both confidence bounds.
+    fn bound_of(
+        &self,
+        counted: &[Weights; 2],
+        epsilon: f64,
+        (samples, failure): (usize, f64),
+        added: [f64; 2],
+    ) -> f64 {
+        let upper = |i: usize| {
+            let bound = counted[i].upper(self.bets[i], samples, 0.5 * failure);
+            (bound + added[i]).min(1.0)
+        };
         let (below, above) = (normal_quantile(upper(0)), -normal_quantile(upper(1)));
         let slope = (above - below) / (self.points[1] - self.points[0]);
         if !(slope > 0.0 && slope.is_finite()) {
