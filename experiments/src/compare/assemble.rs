@@ -284,6 +284,7 @@ impl Judge<'_> {
                 .deviations()
                 .find(|(known, _)| **known == value.id)
                 .map(|(_, reason)| reason.as_str()),
+            unproven: spec.unexplained().contains(&value.id),
             upper_bound: matches!(spec.rule, Rule::UpperBounds { .. }),
             reference: kind.is_independent(),
             not_comparable: spec.not_comparable(&value.metric),

@@ -25,6 +25,8 @@ pub struct Claim<'c> {
     pub tolerance: Option<Tolerance>,
     /// Why the value deviates if it is outside the tolerance.
     pub deviation_reason: Option<&'c str>,
+    /// Whether that reason is not proven.
+    pub unproven: bool,
     /// Whether our value is only an upper bound.
     pub upper_bound: bool,
     /// Why the metric cannot be compared, if the config says so.
@@ -184,6 +186,7 @@ fn judge_with_tolerance(claim: &Claim<'_>, ours: &Ours<'_>, tolerance: Tolerance
     };
     match claim.deviation_reason {
         _ if near => Judgement::new(Verdict::Reproduced, words),
+        Some(reason) if claim.unproven => Judgement::new(Verdict::Unexplained, reason),
         Some(reason) => Judgement::new(Verdict::Deviates, reason),
         None => Judgement::failed(
             "outside the tolerance, and `deviations` of its [[compare]] gives no reason",
@@ -260,6 +263,7 @@ mod tests {
             reference: false,
             tolerance: None,
             deviation_reason: None,
+            unproven: false,
             upper_bound: false,
             not_comparable: None,
             is_error: true,
@@ -402,8 +406,11 @@ mod tests {
             assert_eq!(judge(&times, &ours(value)).verdict, verdict, "{value}");
         }
         assert_eq!(judge(&times, &ours(9.24)).reason, "The baseline is slower here.");
-        let unexplained = Claim { deviation_reason: None, ..times.clone() };
-        let failure = judge(&unexplained, &ours(9.24));
+        let unproven = Claim { unproven: true, ..times.clone() };
+        assert_eq!(judge(&unproven, &ours(9.24)).verdict, Verdict::Unexplained);
+        assert_eq!(judge(&unproven, &ours(9.26)).verdict, Verdict::Reproduced);
+        let without_reason = Claim { deviation_reason: None, ..times.clone() };
+        let failure = judge(&without_reason, &ours(9.24));
         assert_eq!(failure.verdict, Verdict::Failed);
         assert!(failure.expected.starts_with("18.5, within a factor of 2"), "{}", failure.expected);
         assert_eq!(judge(&times, &Ours::default()).verdict, Verdict::Failed);

@@ -94,7 +94,8 @@ impl Verdict {
                  of times or memory: outside the stated tolerance)"
             }
             Self::Unexplained => {
-                "different, and equal to the documented value; the cause is not proven"
+                "different, and equal to the documented value (ratios of times or memory: outside \
+                 the stated tolerance); the cause is not proven"
             }
             Self::NotComparable => {
                 "times on other hardware, data that are not on this machine, or no value in the \

@@ -106,6 +106,9 @@ pub enum Rule {
         /// explains; our value is not stated, as it depends on the machine.
         #[serde(default)]
         deviations: BTreeMap<String, String>,
+        /// Ids among `deviations` whose reason is not proven, which are *unexplained*.
+        #[serde(default)]
+        unexplained: Vec<String>,
         /// Metrics that cannot be compared, with the reason.
         #[serde(default)]
         not_comparable: BTreeMap<String, String>,
@@ -119,6 +122,9 @@ pub enum Rule {
         /// Ids, with the reason in one sentence why an exponent deviates.
         #[serde(default)]
         deviations: BTreeMap<String, String>,
+        /// Ids among `deviations` whose reason is not proven, which are *unexplained*.
+        #[serde(default)]
+        unexplained: Vec<String>,
         /// Metrics that cannot be compared, with the reason.
         #[serde(default)]
         not_comparable: BTreeMap<String, String>,
@@ -247,6 +253,12 @@ impl CompareSpec {
         let expected = format!("a number above {least}");
         let is_tolerance = value > least && value.is_finite();
         Error::check(is_tolerance, key, expected, value.to_string(), "write such a number")?;
+        for id in self.unexplained() {
+            let has_reason = self.deviations().any(|(known, _)| known == id);
+            let expected = "ids of `deviations`";
+            let remedy = "add the reason to `deviations`, or remove the id";
+            Error::check(has_reason, "unexplained", expected, format!("\"{id}\""), remedy)?;
+        }
         self.deviations().try_for_each(|(id, reason)| {
             let (key, found) = (format!("deviations.{id}"), format!("\"{reason}\""));
             let expected = "a sentence that ends with a full stop";
@@ -280,6 +292,15 @@ impl CompareSpec {
             _ => None,
         };
         deviations.into_iter().flatten()
+    }
+
+    /// Returns the ids of deviations whose reason is not proven.
+    #[must_use]
+    pub fn unexplained(&self) -> &[String] {
+        match &self.rule {
+            Rule::Ratios { unexplained, .. } | Rule::Exponents { unexplained, .. } => unexplained,
+            _ => &[],
+        }
     }
 
     /// Returns why a metric cannot be compared, if the table says so.
