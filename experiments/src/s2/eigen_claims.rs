@@ -1,7 +1,10 @@
 //! Checks of claims of S2's text about several workloads at once.
 
 use matmech::linalg;
+use matmech::strategy;
 use matmech::workload::Workload;
+use ndarray::{Array1, Array2, Axis};
+use rand::RngExt;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
@@ -59,6 +62,9 @@ pub struct Grid {
     /// Workloads whose error should not depend on the order of the cells (Prop. 5).
     #[serde(default)]
     representations: Vec<String>,
+    /// Workloads whose error should not change if their queries are rotated (Prop. 6).
+    #[serde(default)]
+    rotated: Vec<String>,
     /// Workloads on which the approximation ratio of Thm 3 is checked.
     #[serde(default)]
     approximated: Vec<String>,
@@ -95,6 +101,11 @@ pub enum Params {
         /// The workload.
         workload: String,
     },
+    /// The error is the same for every workload with equal WᵀW.
+    Rotation {
+        /// The workload.
+        workload: String,
+    },
     /// The ratio to the optimum is at most (n λ₁/svdb)^¼.
     ApproximationRate {
         /// The workloads.
@@ -104,6 +115,9 @@ pub enum Params {
 
 /// Number of permutations of the cells that Prop. 5 is checked on.
 const PERMUTATIONS: u64 = 4;
+
+/// Number of rotations of the queries that Prop. 6 is checked on.
+const ROTATIONS: usize = 4;
 
 impl Kind for EigenClaims {
     type Grid = Grid;
@@ -122,9 +136,11 @@ impl Kind for EigenClaims {
             targeted,
             other_bases,
             representations,
+            rotated,
             approximated,
         } = grid;
         check_workloads("representations", &representations)?;
+        check_workloads("rotated", &rotated)?;
         check_workloads("approximated", &approximated)?;
         check("alternatives", &alternatives)?;
         check("targeted", &targeted)?;
@@ -157,13 +173,17 @@ impl Kind for EigenClaims {
             let name = format!("{workload} in {PERMUTATIONS} orders");
             cells.push(cell(&name, Params::Representation { workload }));
         }
+        for workload in rotated {
+            let name = format!("{workload} in {ROTATIONS} rotations");
+            cells.push(cell(&name, Params::Rotation { workload }));
+        }
         if !approximated.is_empty() {
             cells.push(cell("Thm 3", Params::ApproximationRate { workloads: approximated }));
         }
         Ok(cells)
     }
 
-    fn run(&self, _method: &str, params: Params, _rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
+    fn run(&self, _method: &str, params: Params, rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
         match params {
             Params::GainOnAllButOne { workloads, factor } => {
                 let gains = self.over_all(&workloads, EIGEN_DESIGN)?;
@@ -217,6 +237,10 @@ impl Kind for EigenClaims {
                 }
                 Ok(vec![Row::new("largest_over_smallest", largest(&errors) / smallest(&errors))])
             }
+            Params::Rotation { workload } => {
+                let errors = errors_of_rotations(&workload, rng)?;
+                Ok(vec![Row::new("largest_over_smallest", largest(&errors) / smallest(&errors))])
+            }
             Params::ApproximationRate { workloads } => {
                 let mut share: f64 = 0.0;
                 for workload in &workloads {
@@ -232,6 +256,33 @@ impl Kind for EigenClaims {
             }
         }
     }
+}
+
+/// Returns the RMSE over the SVD bound of Eigen-Design for queries W and for QW, with orthogonal Q.
+///
+/// Q is a product of three random reflections I − 2vvᵀ/‖v‖², so QW has the Gram matrix of W up to
+/// rounding and other queries.
+fn errors_of_rotations(text: &str, rng: &mut ChaCha20Rng) -> Result<Vec<f64>> {
+    let workload = Workload::parse(text)?;
+    let rows: Vec<f64> = workload.rows()?.flatten().collect();
+    let shape = (rows.len() / workload.cells(), workload.cells());
+    let queries = Array2::from_shape_vec(shape, rows)
+        .map_err(|error| Error::bug("the rows of a workload", "rows of equal length", error))?;
+    let selector = strategy::by_name(EIGEN_DESIGN)?;
+    let mut errors = Vec::new();
+    for rotation in 0..=ROTATIONS {
+        let mut rotated = queries.clone();
+        let reflections = if rotation == 0 { 0 } else { 3 };
+        for _ in 0..reflections {
+            let v = Array1::<f64>::from_shape_simple_fn(shape.0, || rng.random_range(-1.0..1.0));
+            let along = v.dot(&rotated) * (2.0 / v.dot(&v));
+            let reflected = v.insert_axis(Axis(1)).dot(&along.insert_axis(Axis(0)));
+            rotated = rotated - reflected;
+        }
+        let gram = Workload::explicit(workload.shape(), rotated)?.gram()?;
+        errors.push((selector.select(&gram)?.error / strategy::svd_bound(&gram)?).sqrt());
+    }
+    Ok(errors)
 }
 
 fn smallest(values: &[f64]) -> f64 {
@@ -283,8 +334,7 @@ impl EigenClaims {
 #[cfg(test)]
 mod tests {
     use approx::assert_relative_eq;
-    use matmech::strategy::{self, svd_bound};
-    use matmech::workload::Workload;
+    use matmech::strategy::svd_bound;
     use rand::SeedableRng;
 
     use super::*;
@@ -332,6 +382,15 @@ mod tests {
             assert_relative_eq!(row.value.unwrap(), expected, max_relative = 1e-12);
         }
         assert_eq!(rows[2][0].text.as_deref(), Some("another basis"));
+    }
+
+    /// With distinct eigenvalues the errors are equal, and the queries do differ.
+    #[test]
+    fn rotated_queries_have_equal_errors() {
+        let errors = errors_of_rotations("range:16", &mut ChaCha20Rng::seed_from_u64(5)).unwrap();
+        assert_eq!(errors.len(), ROTATIONS + 1);
+        assert!(largest(&errors) / smallest(&errors) < 1.0 + 1e-6, "{errors:?}");
+        assert!(errors[1..].iter().any(|error| *error != errors[0]), "{errors:?}");
     }
 
     #[test]
