@@ -62,6 +62,7 @@ pub fn experiments(catalogue: &Catalogue) -> Vec<Box<dyn Experiment>> {
         Box::new(s4::WorkedExample),
         Box::new(s4::ResidualClaims),
         Box::new(s4::MeasurementAblation { catalogue: catalogue.clone() }),
+        Box::new(s4::FixedMeasurements { catalogue: catalogue.clone() }),
         Box::new(s4::TableSchemas { catalogue: catalogue.clone() }),
         Box::new(s4::AdaptiveErrors { catalogue: catalogue.clone() }),
         Box::new(s4::RecordScores { catalogue: catalogue.clone() }),

@@ -6,7 +6,7 @@ use matmech::domain::{AttributeSet, AxisSet};
 use matmech::estimation::ResidualEstimates;
 use matmech::mechanism::allocate;
 use matmech::privacy::{NoiseStream, Rho};
-use matmech::residual::{centre_in_place, marginalised, privacy_coefficient};
+use matmech::residual::{centre_in_place, marginalised, privacy_coefficient, variance_coefficient};
 use matmech::schema::Schema;
 
 use super::lazy_marginals::LazyMarginals;
@@ -137,8 +137,17 @@ pub(super) fn measure_sequence(
     })
 }
 
-/// Returns the estimates of the residuals that a sequence of conditional measurements gives, without
-/// any data: only their precisions are meaningful.
+/// The outcome of a sequence of conditional measurements without any data.
+#[derive(Debug, Clone)]
+pub(super) struct ConditionalPrecisions {
+    /// The estimates of the residuals, of which only the precisions are meaningful.
+    pub(super) estimates: ResidualEstimates,
+    /// The number of marginals of the second part of the sequence for which the closed form of the
+    /// relaxed problem is valid ([`relaxed_solution_is_valid`]).
+    pub(super) closed_forms: usize,
+}
+
+/// Returns the precisions that a sequence of conditional measurements gives.
 ///
 /// *Time*: O(2^k n_γ) per measured marginal.
 ///
@@ -147,18 +156,40 @@ pub(super) fn measure_sequence(
 pub(super) fn conditional_precisions(
     schema: &Schema,
     sequence: &MarginalSequence,
-) -> Result<ResidualEstimates> {
+) -> Result<ConditionalPrecisions> {
     let mut estimates = ResidualEstimates::new(schema);
-    for marginal in sequence.first.iter().chain(&sequence.then) {
+    let mut closed_forms = 0;
+    for (step, marginal) in sequence.first.iter().chain(&sequence.then).enumerate() {
         let gamma = marginal.attributes;
         let sizes = schema.shape_of(gamma)?;
-        let allocation = allocate(&sizes, &estimates.precisions(gamma), marginal.rho)?;
+        let precisions = estimates.precisions(gamma);
+        let allocation = allocate(&sizes, &precisions, marginal.rho)?;
+        let is_valid = relaxed_solution_is_valid(&sizes, &precisions, marginal.rho);
+        closed_forms += usize::from(step >= sequence.first.len() && is_valid);
         for (axes, variance) in allocation.measured() {
             let cells = axes.select(&sizes).iter().product();
             estimates.update(gamma.at(axes), &vec![0.0; cells], variance)?;
         }
     }
-    Ok(estimates)
+    Ok(ConditionalPrecisions { estimates, closed_forms })
+}
+
+/// Returns whether the solution of the problem without x_τ ≥ 0 has no negative x_τ (S4, Thm D.1).
+///
+/// x_τ = (1 + Σ p a)/Σ √(p v) · √(v_τ/p_τ) − a_τ, in units of 2ρ.
+fn relaxed_solution_is_valid(sizes: &[usize], precisions: &[f64], rho: Rho) -> bool {
+    let cost = rho.privacy_cost().get();
+    let residuals: Vec<[f64; 3]> = AxisSet::subsets(sizes.len())
+        .zip(precisions)
+        .map(|(tau, precision)| {
+            let (p, v) = (privacy_coefficient(sizes, tau), variance_coefficient(sizes, tau));
+            [p, v, precision / cost]
+        })
+        .filter(|[p, ..]| *p > 0.0)
+        .collect();
+    let known: f64 = residuals.iter().map(|[p, _, a]| p * a).sum();
+    let scale: f64 = residuals.iter().map(|[p, v, _]| (p * v).sqrt()).sum();
+    residuals.iter().all(|[p, v, a]| (1.0 + known) / scale * (v / p).sqrt() >= *a)
 }
 
 /// Returns the budget of a marginal, reduced to the remaining budget if only rounding exceeds it.
@@ -359,6 +390,19 @@ mod tests {
             totals.push(variances.iter().sum::<f64>());
         }
         assert!(totals[0] < 0.95 * totals[1], "{totals:?}");
+    }
+
+    /// Without estimates all residuals are measured; a total that is known well makes the relaxed
+    /// solution negative, and [`allocate`] does not measure it.
+    #[test]
+    fn the_relaxed_solution_is_invalid_where_a_residual_is_known_well() {
+        let sizes = [3, 4];
+        assert!(relaxed_solution_is_valid(&sizes, &[0.0; 4], rho(0.1)));
+        assert!(relaxed_solution_is_valid(&sizes, &[0.001, 0.0, 0.0, 0.0], rho(0.1)));
+        let precisions = [100.0, 0.0, 0.0, 0.0];
+        assert!(!relaxed_solution_is_valid(&sizes, &precisions, rho(0.1)));
+        let allocation = allocate(&sizes, &precisions, rho(0.1)).unwrap();
+        assert_eq!(allocation.measured().count(), 3);
     }
 
     #[test]

@@ -37,6 +37,8 @@ use crate::statistics::Sample;
 /// - `expected_error_lowest`, `expected_error_highest`: its extremes over orders of the workload,
 ///   for conditional noise, which depends on the order: `orders` random ones, and by increasing and
 ///   by decreasing number of cells.
+/// - `closed_form_share`, for conditional noise: the share of the marginals for which the closed form
+///   of the relaxed problem is valid, in the order of the workload.
 /// - `cells_touched`: the number of cells of the workload's marginals that updates write.
 /// - `residuals_per_marginal`: the number of measured residuals per marginal of the workload.
 #[derive(Debug)]
@@ -95,6 +97,7 @@ impl Kind for MeasurementAblation {
     const NAME: &'static str = "measurement-ablation";
     const SUMMARY: &'static str =
         "time and error of lazy updates and conditional noise on a fixed sequence of marginals";
+    const REVISION: u32 = 2;
     const KEYS: &'static [&'static str] = &["dataset", columns::DATA, "share"];
     const ERRORS: &'static [&'static str] = &["workload_error", "expected_error"];
 
@@ -169,6 +172,10 @@ impl Kind for MeasurementAblation {
             trials.push(&table, &workload, &outcome)?;
         }
         let mut rows = trials.rows(workload.len());
+        if how.0 == MarginalNoise::Conditional {
+            let closed = conditional_precisions(&table.schema, &sequence)?.closed_forms;
+            rows.push(Row::new("closed_form_share", closed as f64 / workload.len() as f64));
+        }
         if let Some(orders) = params.orders {
             let (low, high) = extremes_over_orders(&table, workload, rho, orders, rng)?;
             rows.push(Row::new("expected_error_lowest", low));
@@ -198,8 +205,8 @@ fn extremes_over_orders(
             _ => workload.shuffle(rng),
         }
         let sequence = MarginalSequence::half_and_half(&table.schema, &workload, rho)?;
-        let estimates = conditional_precisions(&table.schema, &sequence)?;
-        let expected = expected_error(table, &workload, &estimates);
+        let precisions = conditional_precisions(&table.schema, &sequence)?;
+        let expected = expected_error(table, &workload, &precisions.estimates);
         (low, high) = (low.min(expected), high.max(expected));
     }
     Ok((low, high))
@@ -343,6 +350,7 @@ mod tests {
         assert!(value(0, "expected_error_lowest") > 0.9 * known);
         assert!(value(0, "expected_error_highest") < 1.1 * known);
         assert!(results[1].iter().all(|row| row.metric != "expected_error_lowest"));
+        assert!((0.0..=1.0).contains(&value(0, "closed_form_share")));
         // Lazy and full updates have the same noise and differ by rounding.
         assert!((value(1, "workload_error") / value(2, "workload_error") - 1.0).abs() < 1e-9);
         assert!(value(0, "expected_error") < value(1, "expected_error"));

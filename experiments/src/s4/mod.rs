@@ -2,6 +2,7 @@
 //! Domains).
 
 mod adaptive_errors;
+mod fixed_measurements;
 #[cfg(test)]
 #[path = "../../../src/test_support/impulse.rs"]
 mod impulse;
@@ -10,11 +11,14 @@ mod measured_sequence;
 mod measurement_ablation;
 mod record_scores;
 mod residual_claims;
+mod residual_matrices;
+mod residual_theorems;
 mod residual_timing;
 mod table_schemas;
 mod worked_example;
 
 pub use adaptive_errors::AdaptiveErrors;
+pub use fixed_measurements::FixedMeasurements;
 pub use measurement_ablation::MeasurementAblation;
 pub use record_scores::RecordScores;
 pub use residual_claims::ResidualClaims;

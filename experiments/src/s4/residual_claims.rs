@@ -8,6 +8,8 @@ use rand::RngExt;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
+use super::residual_matrices::{difference, random, residual_matrix_of, squared_norm_of_a_record};
+use super::residual_theorems::{cost_over_budget, visits_per_cell};
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
 
@@ -21,19 +23,41 @@ use crate::experiment::{CellOf, Kind, Row};
 /// | `difference_of_p` | Prop. 4.3: printed p_τ minus the privacy cost of a residual |
 /// | `expected_squared_error` | Prop. 4.4: the terms of the sum that are the exact error |
 /// | `violation_of_optimality` | Thm D.1: of budget and stationarity by the closed form |
+/// | `visits_per_cell` | Thm 3.2: cells that Decomp and Recon visit, over |γ| n_γ |
+/// | `cost_over_budget` | Thm 5.1: privacy cost of a run of AIM+GReM over its budget |
+/// | `speedup` | the quotient of two printed times |
 ///
 /// Differences are the largest absolute ones.
 #[derive(Debug)]
 pub struct ResidualClaims;
 
-/// The grid, which is empty.
+/// The grid.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Grid {}
+pub struct Grid {
+    /// Pairs of printed times whose quotient is compared with a printed one.
+    #[serde(default)]
+    printed: Vec<PrintedTimes>,
+}
 
-/// The params of a cell, which are empty.
+/// Two printed times in seconds.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Params {}
+#[serde(deny_unknown_fields)]
+pub struct PrintedTimes {
+    /// The name, which is the key of the cell.
+    name: String,
+    /// The time of the baseline.
+    slow: f64,
+    /// The time of the improved program.
+    fast: f64,
+}
+
+/// The params of a cell: two printed times, or none for the propositions and theorems.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Params {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    printed: Option<PrintedTimes>,
+}
 
 const SIZES: [usize; 3] = [3, 4, 2];
 const CELLS: usize = 24;
@@ -45,15 +69,29 @@ impl Kind for ResidualClaims {
     const NAME: &'static str = "residual-claims";
     const SUMMARY: &'static str =
         "propositions and theorems of S4 on residuals, checked numerically";
-    const REVISION: u32 = 2;
+    const REVISION: u32 = 3;
     const KEYS: &'static [&'static str] = &["component"];
     const ERRORS: &'static [&'static str] = &[];
 
-    fn cells(&self, _: Grid) -> Result<Vec<CellOf<Params>>> {
-        Ok(vec![CellOf::new([&"residuals of 3x4x2 cells"], "formulas", Params {})])
+    fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
+        let formulas = Params { printed: None };
+        let mut cells = vec![CellOf::new([&"residuals of 3x4x2 cells"], "formulas", formulas)];
+        for (i, times) in grid.printed.into_iter().enumerate() {
+            if !(times.slow > 0.0 && times.fast > 0.0 && (times.slow / times.fast).is_finite()) {
+                let found = format!("{} and {}", times.slow, times.fast);
+                let expected = "two positive times";
+                return Err(Error::config(format!("printed[{i}]"), expected, found, "copy them"));
+            }
+            let name = times.name.clone();
+            cells.push(CellOf::new([&name], "printed times", Params { printed: Some(times) }));
+        }
+        Ok(cells)
     }
 
-    fn run(&self, _method: &str, _: Params, rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
+    fn run(&self, _method: &str, params: Params, rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
+        if let Some(times) = params.printed {
+            return Ok(vec![Row::new("speedup", times.slow / times.fast)]);
+        }
         Ok(vec![
             Row::new("difference_of_the_sum", difference_of_the_sum(rng)?),
             Row::new("difference_of_the_update", difference_of_the_update(rng)?),
@@ -61,21 +99,14 @@ impl Kind for ResidualClaims {
             Row::text("expected_squared_error", expected_squared_error()?),
             Row::new("violation_of_optimality", violation_of_optimality(rng)),
             Row::new("difference_of_the_estimate", difference_of_the_estimate(rng)?),
+            Row::new("visits_per_cell", visits_per_cell(rng)?),
+            Row::new("cost_over_budget", cost_over_budget(rng)?),
         ])
     }
 }
 
-fn random(count: usize, rng: &mut ChaCha20Rng) -> Vec<f64> {
-    (0..count).map(|_| rng.random_range(0.1..1.0)).collect()
-}
-
 fn all_axes() -> impl Iterator<Item = AxisSet> {
     AxisSet::subsets(SIZES.len())
-}
-
-/// Returns the largest absolute difference of two arrays.
-fn difference(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max)
 }
 
 /// Returns the sum of the reconstructions of residuals.
@@ -149,27 +180,15 @@ fn difference_of_the_estimate(rng: &mut ChaCha20Rng) -> Result<f64> {
 /// Returns the matrix of the residual on all axes of a marginal with the sizes of `axes`.
 fn residual_matrix(axes: AxisSet) -> Result<(Vec<usize>, Array2<f64>)> {
     let sizes = axes.select(&SIZES);
-    let cells: usize = sizes.iter().product();
-    let whole = AxisSet::subsets(sizes.len())
-        .last()
-        .ok_or_else(|| Error::bug("the sets of axes", "at least the empty set", "none"))?;
-    let mut columns = Vec::new();
-    for cell in 0..cells {
-        let mut unit = vec![0.0; cells];
-        unit[cell] = 1.0;
-        columns.push(decomp(&unit, &sizes, whole)?);
-    }
-    let rows = columns[0].len();
-    Ok((sizes, Array2::from_shape_fn((rows, cells), |(i, j)| columns[j][i])))
+    let matrix = residual_matrix_of(&sizes)?;
+    Ok((sizes, matrix))
 }
 
 fn difference_of_p() -> Result<f64> {
     let mut largest: f64 = 0.0;
     for axes in all_axes() {
-        let (sizes, matrix) = residual_matrix(axes)?;
-        let covariance = matrix.dot(&matrix.t());
-        let inverse = linalg::spd_inverse(covariance.view()).map_err(matmech::Error::from)?;
-        let cost = matrix.t().dot(&inverse).dot(&matrix).diag().iter().copied().fold(0.0, f64::max);
+        let sizes = axes.select(&SIZES);
+        let cost = squared_norm_of_a_record(&sizes)?;
         let printed: f64 = sizes.iter().map(|&n| (n as f64 - 1.0) / n as f64).product();
         largest = largest.max((printed - cost).abs());
         largest = largest.max((privacy_coefficient(&SIZES, axes) - cost).abs());
@@ -237,9 +256,21 @@ mod tests {
         let kind: &dyn Experiment = &ResidualClaims;
         let cells = kind.cells(&toml::Table::new()).unwrap();
         let rows = kind.run(&cells[0], &mut ChaCha20Rng::seed_from_u64(4)).unwrap();
-        for row in rows.iter().filter(|row| row.value.is_some()) {
+        for row in rows[..6].iter().filter(|row| row.value.is_some()) {
             assert!(row.value.unwrap() < 1e-9, "{row:?}");
         }
         assert_eq!(rows[3].text.as_deref(), Some("sum of n_gamma v_tau sigma_tau^2"));
+    }
+
+    #[test]
+    fn printed_times_are_divided_and_must_be_positive() {
+        let kind: &dyn Experiment = &ResidualClaims;
+        let grid = |fast: &str| {
+            format!("printed = [{{ name = 'a', slow = 9.0, fast = {fast} }}]").parse().unwrap()
+        };
+        let cells = kind.cells(&grid("2.0")).unwrap();
+        let rows = kind.run(&cells[1], &mut ChaCha20Rng::seed_from_u64(0)).unwrap();
+        assert_eq!(rows[0].value, Some(4.5));
+        assert_eq!(kind.cells(&grid("0.0")).unwrap_err().key(), "printed[0]");
     }
 }
