@@ -193,7 +193,7 @@ fn worked_example() -> Result<Vec<Row>> {
 ///   orthogonal, and their sum is the query.
 /// - `difference_of_delta`: the printed δ(ε, β) against the integral of max(0, p − e^ε q) for normal
 ///   densities p and q with means √β and 0.
-/// - `difference_of_mu`: μ = √β of Theorem 4 against the largest distance between the whitened answers
+/// - `difference_of_mu`, relative: μ = √β of Theorem 4 against the largest distance between the whitened answers
 ///   of two neighbouring tables to three random mechanisms, which is the μ of Gaussian DP.
 /// - `factor_after_whitening`: the factor that turns the answers of the whitened mechanism
 ///   Σ^−½ B x + z into those with noise covariance Σ.
@@ -243,8 +243,8 @@ fn formulas(rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
     ])
 }
 
-/// Compares √β, with the privacy cost β = maxᵢ (Σⱼ BⱼᵀΣⱼ⁻¹Bⱼ)ᵢᵢ, with the largest norm of a column
-/// of the stacked Σⱼ^−½Bⱼ.
+/// The relative difference of √β, with the privacy cost β = maxᵢ (Σⱼ BⱼᵀΣⱼ⁻¹Bⱼ)ᵢᵢ, and the largest
+/// norm of a column of the stacked Σⱼ^−½Bⱼ.
 fn difference_of_mu(rng: &mut ChaCha20Rng) -> Result<f64> {
     const CELLS: usize = 5;
     let (mut cost, mut distance) = (Array2::<f64>::zeros((CELLS, CELLS)), [0.0; CELLS]);
@@ -265,7 +265,7 @@ fn difference_of_mu(rng: &mut ChaCha20Rng) -> Result<f64> {
     }
     let largest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max).sqrt();
     let mu = largest(&mut cost.diag().iter().copied());
-    Ok((mu - largest(&mut distance.into_iter())).abs())
+    Ok((largest(&mut distance.into_iter()) / mu - 1.0).abs())
 }
 
 /// Finds the power of Σ whose product with noise of covariance I has covariance Σ.
