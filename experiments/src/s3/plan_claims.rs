@@ -193,8 +193,8 @@ fn worked_example() -> Result<Vec<Row>> {
 ///   orthogonal, and their sum is the query.
 /// - `difference_of_delta`: the printed δ(ε, β) against the integral of max(0, p − e^ε q) for normal
 ///   densities p and q with means √β and 0.
-/// - `difference_of_mu`, relative: μ = √β of Theorem 4 against the largest distance between the whitened answers
-///   of two neighbouring tables to three random mechanisms, which is the μ of Gaussian DP.
+/// - `difference_of_mu`, relative: μ = √β of Theorem 4 against the largest distance between the
+///   whitened answers of two neighbouring tables to three random mechanisms, the μ of Gaussian DP.
 /// - `factor_after_whitening`: the factor that turns the answers of the whitened mechanism
 ///   Σ^−½ B x + z into those with noise covariance Σ.
 fn formulas(rng: &mut ChaCha20Rng) -> Result<Vec<Row>> {
