@@ -99,16 +99,16 @@ impl Kind for FixedMeasurements {
         for _ in 0..params.trials {
             let measured = measure(&table, rho, &mut noise)?;
             let started = Instant::now();
-            let sizes = table.schema.sizes();
-            let mut residuals = ResidualEstimates::new(&table.schema);
-            let mut model = GraphicalModel::new(&sizes, AttributeSet::first(sizes.len()))?;
             let error = if method == METHODS[0] {
+                let mut residuals = ResidualEstimates::new(&table.schema);
                 for (gamma, values, variance) in &measured {
                     residuals.update_by_marginal(*gamma, values, *variance)?;
                 }
                 seconds.push(started.elapsed().as_secs_f64());
                 mean_l1(&table, &|gamma| residuals.marginal(gamma))?
             } else {
+                let sizes = table.schema.sizes();
+                let mut model = GraphicalModel::new(&sizes, AttributeSet::first(sizes.len()))?;
                 for (gamma, values, variance) in measured {
                     model.measure(gamma, values, variance)?;
                 }
