@@ -67,6 +67,7 @@ pub fn experiments(catalogue: &Catalogue) -> Vec<Box<dyn Experiment>> {
         Box::new(s4::AdaptiveErrors { catalogue: catalogue.clone() }),
         Box::new(s4::RecordScores { catalogue: catalogue.clone() }),
         Box::new(streams::ProblemErrors),
+        Box::new(streams::PrefixConstants),
         Box::new(streams::BudgetErrors),
         Box::new(streams::PrivateTraining { catalogue: catalogue.clone() }),
         Box::new(streams::StepErrors::default()),

@@ -114,8 +114,9 @@ impl Removal {
     ) -> f64 {
         let part = 0.5 * failure;
         let shifted = weights(bins, (sigma, epsilon), (samples, seed));
-        let of_levels =
-            |levels: &Levels| levels.bound(&ratios(bins, sigma, (samples, seed ^ 1)), epsilon, part);
+        let of_levels = |levels: &Levels| {
+            levels.bound(&ratios(bins, sigma, (samples, seed ^ 1)), epsilon, part)
+        };
         let of_levels = self.levels.as_ref().map_or(f64::INFINITY, of_levels);
         shifted.upper(self.bet, samples, part).min(of_levels)
     }
