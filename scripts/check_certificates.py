@@ -85,8 +85,17 @@ def strategy_bounds(row, arrays):
     scale = 2 * np.log(2 / 1e-4) / 0.25 / queries
     return (scale * lower) ** 0.5, error and (scale * error) ** 0.5
 
+def constant_bounds(row, arrays):
+    """Lower bound and strategy's value of γ(n) − ln n/π."""
+    objective = {"gamma-2": "max", "gamma-f": "mean"}[row["norm"]]
+    problem = dict(zip(PROBLEM, (f"prefix:{row['n']}", objective, "single")))
+    bounds = problem_bounds(problem, arrays)
+    return tuple(x and x ** 0.5 - np.log(int(row["n"])) / np.pi for x in bounds)
+
 def bounds_of(row, arrays, certificates):
     """Lower bound and strategy's error of a row."""
+    if row["metric"] == "constant":
+        return constant_bounds(row, arrays)
     if "participation" in row:
         names = tuple(row[k] for k in PROBLEM)
         return shared(PROBLEM_BOUNDS, names, arrays, lambda: problem_bounds(row, arrays))

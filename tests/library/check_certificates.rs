@@ -81,6 +81,52 @@ fn the_scripts_draw_the_same_workloads() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// Returns a table with all lower bounds 1e-6 larger.
+fn with_larger_bounds(table: &str) -> String {
+    let column =
+        table.lines().next().unwrap().split(',').position(|name| name == "lower_bound").unwrap();
+    let lines: Vec<String> = table
+        .lines()
+        .map(|line| {
+            let mut fields: Vec<String> = line.split(',').map(str::to_owned).collect();
+            if let Some(bound) = fields.get_mut(column)
+                && let Ok(number) = bound.parse::<f64>()
+            {
+                *bound = (number * (1.0 + 1e-6)).to_string();
+            }
+            fields.join(",")
+        })
+        .collect();
+    lines.join("\n")
+}
+
+/// A headline value holds in interval arithmetic, where python-flint is installed, and a larger bound
+/// does not.
+#[test]
+fn headline_values_hold_in_interval_arithmetic() {
+    let Some(python) = python::python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let probe = folder.path().join("probe.py");
+    std::fs::write(&probe, "import flint\n").unwrap();
+    if !python::run(&python, probe.to_str().unwrap(), &[]).status.success() {
+        return python::skip();
+    }
+    let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("results/beyond");
+    let table = std::fs::read_to_string(committed.join("optima.csv")).unwrap();
+    let tables = folder.path().join("beyond");
+    std::fs::create_dir(&tables).unwrap();
+    let weights = "optima.certificates.npz";
+    std::fs::copy(committed.join(weights), tables.join(weights)).unwrap();
+    for (table, status) in [(table.clone(), 0), (with_larger_bounds(&table), 1)] {
+        std::fs::write(tables.join("optima.csv"), table).unwrap();
+        let words = [folder.path().to_str().unwrap(), "--only", "prefix:128/"];
+        let output = python::run(&python, "scripts/rigorous_bounds.py", &words);
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(status), "{output:?}");
+        assert!(said.contains(&format!("1 recomputed in interval arithmetic, {status} too low")));
+    }
+}
+
 /// The certified optima of prefix sums over 16 steps hold; with another weight or a larger bound
 /// they do not.
 #[test]
@@ -103,21 +149,7 @@ fn damaged_weights_and_bounds_are_refused() {
     let (holds, said) = checked(&table, &weights);
     assert!(holds && said.contains("2 rows checked, 0 refusals"), "{said}");
 
-    let column =
-        table.lines().next().unwrap().split(',').position(|name| name == "lower_bound").unwrap();
-    let larger: Vec<String> = table
-        .lines()
-        .map(|line| {
-            let mut fields: Vec<String> = line.split(',').map(str::to_owned).collect();
-            if let Some(bound) = fields.get_mut(column)
-                && let Ok(number) = bound.parse::<f64>()
-            {
-                *bound = (number * (1.0 + 1e-6)).to_string();
-            }
-            fields.join(",")
-        })
-        .collect();
-    let (holds, said) = checked(&larger.join("\n"), &weights);
+    let (holds, said) = checked(&with_larger_bounds(&table), &weights);
     assert!(!holds && said.contains("lower bound"), "{said}");
 
     let other: Vec<(String, NpzArray)> = npz_arrays(&weights)
