@@ -7,7 +7,7 @@ use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
 use super::relative_trials::{Setting, TrialPoint, Trials, classical_rho};
-use super::selections::{EIGEN_DESIGN, Selections};
+use super::selections::EIGEN_DESIGN;
 use crate::columns;
 use crate::datasets::{Catalogue, DataUse};
 use crate::error::{Error, Result};
@@ -27,30 +27,22 @@ use crate::strategies::check_workloads;
 ///   and the standard error of this ratio; for all methods except Eigen-Design.
 /// - `queries`: the number of queries.
 ///
-/// A claim is about one data set, and about its workloads or some of them. Its cell reports as
-/// `relative_error_ratio` the smallest or largest ratio, over workloads, of the expected error of
-/// the best competitor to that of Eigen-Design, which does not depend on ε, and as `at` the workload
-/// and competitor.
-///
-/// A claim `of = "changes"` compares these ratios r, for every workload and competitor, with the
-/// ratios w of workload errors. It reports the largest r/w as `relative_over_workload`, the largest
-/// of r/w and w/r as `largest_change`, and where that is as `at`.
+/// A claim is about one data set. Its cell reports as `relative_error_ratio` the smallest or
+/// largest ratio, over workloads, of the expected error of the best competitor to that of
+/// Eigen-Design, which does not depend on ε, and as `at` the workload and competitor.
 ///
 /// Strategies and errors are cached (see `Trials`). The noise has separate random streams, so that
 /// results do not depend on the cache or on the stream of the cell.
 #[derive(Debug)]
 pub struct RelativeErrors {
     trials: Trials,
-    selections: Selections,
 }
 
 impl RelativeErrors {
     /// Creates the experiment on the tables of a catalogue.
-    ///
-    /// Workload errors are those of `selections`, which the kinds of S2 share.
     #[must_use]
-    pub fn new(catalogue: Catalogue, selections: Selections) -> Self {
-        RelativeErrors { trials: Trials::new(catalogue), selections }
+    pub fn new(catalogue: Catalogue) -> Self {
+        RelativeErrors { trials: Trials::new(catalogue) }
     }
 }
 
@@ -91,20 +83,14 @@ struct Claim {
     id: String,
     dataset: String,
     of: Extreme,
-    /// The workloads, if not all of the data set.
-    workloads: Option<Vec<String>>,
 }
 
-/// What a claim is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Which of several gains a claim is about.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Extreme {
-    /// The smallest gain.
     Smallest,
-    /// The largest gain.
     Largest,
-    /// The changes of the gains from workload error to relative error.
-    Changes,
 }
 
 /// The params of a cell.
@@ -165,15 +151,7 @@ impl Kind for RelativeErrors {
         for (i, claim) in grid.claims.iter().enumerate() {
             let under = |error: Error| error.under(&format!("claims[{i}].dataset"));
             let data = self.trials.identify(&claim.dataset).map_err(under)?;
-            let mut workloads = grid.compared(&claim.dataset);
-            if let Some(named) = &claim.workloads {
-                let known: Vec<&str> = workloads.iter().map(|w| w.workload.as_str()).collect();
-                if let Some(name) = named.iter().find(|name| !known.contains(&name.as_str())) {
-                    let key = format!("claims[{i}].workloads");
-                    return Err(Error::unknown_name(key, "workload", name, &known));
-                }
-                workloads.retain(|compared| named.contains(&compared.workload));
-            }
+            let workloads = grid.compared(&claim.dataset);
             if workloads.is_empty() {
                 return Err(Error::config(
                     format!("claims[{i}].dataset"),
@@ -201,9 +179,6 @@ impl Kind for RelativeErrors {
                 &setting,
                 method,
             ),
-            What::ExpectedGain { of: Extreme::Changes, workloads } => {
-                self.changes(&data, &setting, &workloads)
-            }
             What::ExpectedGain { of, workloads } => {
                 let mut best: Option<(f64, String)> = None;
                 for Compared { workload, competitors } in &workloads {
@@ -212,7 +187,7 @@ impl Kind for RelativeErrors {
                     let (gain, competitor) = self.gain(&point, &setting, competitors)?;
                     let is_better = best.as_ref().is_none_or(|(known, _)| match of {
                         Extreme::Smallest => gain < *known,
-                        Extreme::Largest | Extreme::Changes => gain > *known,
+                        Extreme::Largest => gain > *known,
                     });
                     if is_better {
                         best = Some((gain, format!("{workload}, against {competitor}")));
@@ -241,39 +216,6 @@ impl RelativeErrors {
         }
         rows.push(Row::new("queries", error.queries as f64));
         Ok(rows)
-    }
-
-    /// Returns the rows of a claim about changes from workload error to relative error.
-    fn changes(
-        &self,
-        data: &DataUse,
-        setting: &Setting,
-        workloads: &[Compared],
-    ) -> Result<Vec<Row>> {
-        let (mut ratio, mut change, mut at) = (0.0f64, 0.0f64, String::new());
-        for Compared { workload, competitors } in workloads {
-            let point = TrialPoint { data, workload, epsilon: 1.0 };
-            let expected = |method: &str| -> Result<f64> {
-                Ok(*self.trials.expected(&point, setting.sanity_share, method)?)
-            };
-            let (eigen, of_workload) =
-                (expected(EIGEN_DESIGN)?, self.selections.of(workload, EIGEN_DESIGN)?);
-            for competitor in competitors {
-                let relative = expected(competitor)? / eigen;
-                let of_change =
-                    relative / self.selections.of(workload, competitor)?.over(&of_workload);
-                ratio = ratio.max(of_change);
-                if of_change.max(of_change.recip()) > change {
-                    change = of_change.max(of_change.recip());
-                    at = format!("{workload}, against {competitor}");
-                }
-            }
-        }
-        Ok(vec![
-            Row::new("relative_over_workload", ratio),
-            Row::new("largest_change", change),
-            Row::text("at", at),
-        ])
     }
 
     /// Returns the expected error of the best competitor over that of Eigen-Design, and the
@@ -400,7 +342,7 @@ mod tests {
             tables: folder.join("tables"),
             downloads: folder.join("downloads"),
         };
-        RelativeErrors::new(Catalogue::new(folder, folders), Selections::default())
+        RelativeErrors::new(Catalogue::new(folder, folders))
     }
 
     const GRID: &str = "epsilons = [0.5, 1.0]\ndelta = 1e-4\ntrials = 3\nsanity_share = 0.01\n\
@@ -478,32 +420,6 @@ mod tests {
         assert_eq!((value(&rows[0], "queries"), value(&rows[6], "queries")), (8.0, 136.0));
         // Doubling ε halves the noise; the spread of 3 trials of 8 queries is well below that.
         assert!(value(&rows[0], "relative_error") > value(&rows[3], "relative_error"));
-    }
-
-    /// Compares a claim about changes with the ratios of expected and of workload errors.
-    #[test]
-    fn changes_are_those_from_workload_error_to_relative_error() {
-        let (_root, kind) = kind();
-        let claim = "claims = [{ id = 'c', dataset = 'loans', of = 'changes', \
-                     workloads = ['permuted-range:16'] }, ";
-        let text = GRID.replace("claims = [", claim);
-        let cells = Experiment::cells(&kind, &text.parse().unwrap()).unwrap();
-        let rows = run(&kind, &cells[12]);
-        let data = kind.trials.identify("loans").unwrap();
-        let point = TrialPoint { data: &data, workload: "permuted-range:16", epsilon: 1.0 };
-        let changes = ["identity", "fourier"].map(|method| {
-            let expected = |method| *kind.trials.expected(&point, 0.01, method).unwrap();
-            let error = |method| kind.selections.of(point.workload, method).unwrap().error;
-            let of_workload = (error(method) / error(EIGEN_DESIGN)).sqrt();
-            expected(method) / expected(EIGEN_DESIGN) / of_workload
-        });
-        let largest = changes.iter().fold(0.0f64, |m, x| m.max(*x));
-        assert!((value(&rows, "relative_over_workload") / largest - 1.0).abs() < 1e-12);
-        let change = changes.iter().fold(0.0f64, |m, x| m.max(*x).max(x.recip()));
-        assert!((value(&rows, "largest_change") / change - 1.0).abs() < 1e-12);
-        let unknown = text.replace("workloads = ['permuted-range:16'] }", "workloads = ['a'] }");
-        let error = Experiment::cells(&kind, &unknown.parse().unwrap()).unwrap_err();
-        assert_eq!(error.key(), "claims[0].workloads", "{error}");
     }
 
     /// Compares the relative error with its closed form for the identity workload.

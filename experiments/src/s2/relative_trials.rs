@@ -6,10 +6,12 @@ use std::time::Instant;
 
 use matmech::access::PrivateTable;
 use matmech::domain::AttributeSet;
+use matmech::linalg;
 use matmech::mechanism::estimate_cells;
 use matmech::privacy::{Guarantee, PrivacyBudget, Rho};
 use matmech::strategy::{self, Strategy, StrategyFactor};
 use matmech::workload::Workload;
+use ndarray::{Array2, Axis};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
@@ -171,7 +173,7 @@ impl Trials {
     /// expectation is √(2/π) times the mean of s_q / max(true answer, sanity bound). At ε it is
     /// larger by √(2 ln(2/δ))/ε for every method.
     ///
-    /// *Cost*: [`Workload::answers`] per query of the strategy.
+    /// *Cost*: an eigendecomposition, and [`Workload::answers`] per cell.
     ///
     /// # Errors
     /// As [`Trials::error`].
@@ -238,22 +240,21 @@ impl Trials {
 impl Target {
     /// Returns the variance of every query at privacy cost 1.
     ///
-    /// The covariance of the cells is `A⁺A⁺ᵀ`, so it is the sum of the squared answers of the query
-    /// to the columns of A⁺, a Kronecker product.
+    /// The covariance of the cells is `R Rᵀ`, so it is the sum of the squared answers of the query
+    /// to the columns of R.
     fn variances(&self, strategy: &Strategy) -> Result<Vec<f64>> {
-        let inverses = strategy
+        let roots = strategy
             .factors()
             .iter()
-            .map(StrategyFactor::inverse)
+            .map(root_of_covariance)
             .collect::<matmech::Result<Vec<_>>>()?;
+        let views: Vec<_> = roots.iter().map(|root| root.view()).collect();
+        let columns: usize = roots.iter().map(|root| root.ncols()).product();
         let mut variances = vec![0.0; self.scales.len()];
-        for index in 0..inverses.iter().map(|inverse| inverse.ncols()).product() {
-            let (mut rest, mut column) = (index, vec![1.0]);
-            for inverse in &inverses {
-                let of_factor = inverse.column(rest % inverse.ncols());
-                rest /= inverse.ncols();
-                column = column.iter().flat_map(|x| of_factor.iter().map(move |y| x * y)).collect();
-            }
+        for index in 0..columns {
+            let mut unit = vec![0.0; columns];
+            unit[index] = 1.0;
+            let column = linalg::kron_apply(&views, unit).map_err(matmech::Error::from)?;
             let answers = self.workload.answers(&column)?;
             variances.iter_mut().zip(&answers).for_each(|(sum, x)| *sum += x * x);
         }
@@ -273,6 +274,17 @@ impl Target {
             errors.iter().zip(&self.scales).map(|(error, scale)| error.abs() / scale).sum();
         Ok(sum / self.scales.len() as f64)
     }
+}
+
+/// Returns R with `(AᵀA)⁺ = R Rᵀ`, one column per nonzero eigenvalue.
+fn root_of_covariance(factor: &StrategyFactor) -> matmech::Result<Array2<f64>> {
+    let eigen = linalg::eigh(factor.covariance()?.view())?;
+    let kept = linalg::nonzero_eigenvalues(&eigen.values);
+    let mut root = eigen.vectors.select(Axis(1), &kept);
+    for (mut column, &index) in root.columns_mut().into_iter().zip(&kept) {
+        column *= eigen.values[index].sqrt();
+    }
+    Ok(root)
 }
 
 /// Returns ρ for the classical calibration of S2, β = ε²/(2 ln(2/δ)) = 2ρ.
