@@ -16,8 +16,8 @@ use crate::strategies::check_workload;
 /// Numbers of steps × norms: `constant`, γ(n) − ln n/π, with a lower bound.
 ///
 /// γ₂(n) is the smallest root of the largest squared error of a prefix sum over n steps, at unit
-/// privacy cost, and γ_F(n) that of the mean squared error. `gap` is the width of the interval, which
-/// is computed in double precision; `seconds` is the time of the solver.
+/// privacy cost, and γ_F(n) that of the mean squared error. The interval is computed in double
+/// precision. `seconds` is the time of the solver.
 ///
 /// *Source* of asymptotic bounds: Henzinger, Kalinin and Upadhyay, arXiv 2509.14334.
 #[derive(Debug)]
@@ -126,7 +126,7 @@ impl Kind for PrefixConstants {
         };
         let value = params.constant(selection.error);
         let lower = params.constant(certificate.lower_bound).min(value);
-        let row = Row::certified("constant", value, lower, value - lower);
+        let row = Row::certified("constant", value, lower, value / lower - 1.0);
         let certificate = selection.proof.as_ref().map(CellCertificate::of);
         Ok(vec![Row { seconds, certificate, ..row }])
     }
