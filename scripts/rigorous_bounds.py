@@ -38,7 +38,8 @@ def root(x):
 def roots(weights):
     """Square roots of weights, divided by their sum."""
     weights = exact(weights)
-    return np.array([root(w / weights.sum()) for w in weights])
+    total = weights.sum()
+    return np.array([root(w / total) for w in weights])
 
 def mid(balls):
     return np.vectorize(float, otypes=[float])(balls)
