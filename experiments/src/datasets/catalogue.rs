@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use super::fetch::obtain;
 use super::folders::{Folders, Found, locate};
 use super::manifest::{Dataset, Manifest};
-use super::stand_in;
 use super::tables::{self, File, Read};
 use crate::error::{Error, FileRole, Result};
 use crate::layout;
@@ -25,7 +24,8 @@ pub const REAL: &str = "real";
 /// The value of the key column `data` for results on the stand-in.
 pub const STAND_IN: &str = "stand-in";
 
-/// The value of the key column `data` for results on a generated table without a real counterpart.
+/// The value of the key column `data` for results on a generated table, or on one that is drawn from
+/// a published network.
 pub const SYNTHETIC: &str = "synthetic";
 
 /// The table of a name on this machine.
@@ -36,11 +36,12 @@ pub const SYNTHETIC: &str = "synthetic";
 pub struct DataUse {
     /// Name of the table.
     pub name: String,
-    /// Whether it is the real table.
+    /// Whether its files are on this machine: those of the real table, or that of a network.
     pub real: bool,
-    /// SHA-256 of the real file; those of several files are joined by `+`.
+    /// SHA-256 of the file; those of several files are joined by `+`.
     pub sha256: Option<String>,
-    /// Revision of the definition of stand-ins, if it is one.
+    /// Revision of the definition of the records, if they are drawn: of a stand-in, from a network,
+    /// or of a generated table.
     pub stand_in_revision: Option<u32>,
 }
 
@@ -48,10 +49,11 @@ impl DataUse {
     /// Returns the value of the key column `data`: [`REAL`], [`STAND_IN`] or [`SYNTHETIC`].
     #[must_use]
     pub fn label(&self) -> &'static str {
-        match (self.real, tables::is_synthetic(&self.name)) {
-            (true, _) => REAL,
+        let missing = !self.real && !tables::origins(&self.name).is_empty();
+        match (missing, tables::is_synthetic(&self.name)) {
+            (true, _) => STAND_IN,
             (false, true) => SYNTHETIC,
-            (false, false) => STAND_IN,
+            (false, false) => REAL,
         }
     }
 
@@ -178,9 +180,9 @@ impl Catalogue {
         }
         let (schema, records) = match &source.files {
             Some((files, read)) => read(files),
-            None => tables::stand_in(name)
+            None => tables::definition(name)
                 .ok_or_else(|| Error::unknown_name("", "data set", name, &Self::names()))?
-                .generate(),
+                .generate(name),
         }
         .map_err(|error| Error::library(format!("data set {name}"), error))?;
         let table = Arc::new(LoadedTable { data: source.data, schema, records });
@@ -258,7 +260,7 @@ impl Catalogue {
                     name: name.to_owned(),
                     real: true,
                     sha256: Some(hashes.join("+")),
-                    stand_in_revision: None,
+                    stand_in_revision: tables::revision_of_sampler(name),
                 };
                 return Ok(Source { data, files: Some((files, origin.read)) });
             }
@@ -267,7 +269,7 @@ impl Catalogue {
             name: name.to_owned(),
             real: false,
             sha256: None,
-            stand_in_revision: Some(stand_in::REVISION),
+            stand_in_revision: tables::definition(name).map(|definition| definition.revision()),
         };
         Ok(Source { data, files: None })
     }

@@ -6,11 +6,15 @@
 
 mod adult;
 mod adult_cells;
+mod bif;
 mod catalogue;
 mod coded_file;
+mod draws;
 mod fetch;
 mod folders;
+mod generated;
 mod manifest;
+mod network;
 mod nist_acs;
 mod stand_in;
 mod tables;

@@ -35,6 +35,7 @@ use matmech::{Error, Result};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
+use super::draws::{below, permutation};
 use crate::files::first_bytes;
 
 /// The revision of the definition, raised with every change of it.
@@ -50,16 +51,16 @@ const FOLLOWS_PARENT: u32 = 3_006_477_107;
 
 /// The definition of a stand-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StandIn {
+pub struct StandIn<'t> {
     /// The name of the real table, in lower case.
-    pub name: &'static str,
+    pub name: &'t str,
     /// The number of records.
     pub records: usize,
     /// The sizes of the attributes.
-    pub sizes: &'static [usize],
+    pub sizes: &'t [usize],
 }
 
-impl StandIn {
+impl StandIn<'_> {
     /// Returns the seed: the first 64 bits of the SHA-256 of the name, big-endian.
     fn seed(&self) -> u64 {
         u64::from_be_bytes(first_bytes(self.name.as_bytes()))
@@ -153,23 +154,6 @@ impl Tree {
     }
 }
 
-/// Returns a uniform number below `bound` (at most 2³²).
-///
-/// The relative error of a probability is below 2⁻³².
-fn below(bound: usize, rng: &mut ChaCha20Rng) -> usize {
-    ((u128::from(rng.next_u64()) * bound as u128) >> 64) as usize
-}
-
-/// Returns the first `kept` values of a random permutation of 0 … n − 1.
-fn permutation(n: usize, kept: usize, rng: &mut ChaCha20Rng) -> Vec<u32> {
-    let mut values: Vec<u32> = (0..n as u32).collect();
-    for i in 0..kept.min(n.saturating_sub(1)) {
-        values.swap(i, i + below(n - i, rng));
-    }
-    values.truncate(kept);
-    values
-}
-
 /// Zipf(k) on the ranks 0 … k − 1, by inversion of the distribution function in units of 2⁻³².
 struct Zipf(Vec<u32>);
 
@@ -196,7 +180,7 @@ mod tests {
     use matmech::domain::AttributeSet;
 
     use super::*;
-    use crate::datasets::tables::{NamedTable, TABLES};
+    use crate::datasets::tables::{Definition, TABLES, definition};
 
     /// Returns the mutual information I(X; Y) of a table of counts, in nats.
     fn information(table: &[f64], rows: usize) -> f64 {
@@ -210,8 +194,11 @@ mod tests {
         (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j))).map(|(i, j)| term(i, j)).sum()
     }
 
-    fn named(name: &str) -> StandIn {
-        crate::datasets::tables::stand_in(name).unwrap()
+    fn named(name: &str) -> StandIn<'_> {
+        match definition(name) {
+            Some(Definition::StandIn(records, sizes)) => StandIn { name, records, sizes },
+            _ => panic!("{name}"),
+        }
     }
 
     /// Compares with the first 64 bits of the SHA-256 of "adult", computed by sha256sum.
@@ -220,13 +207,15 @@ mod tests {
         assert_eq!(named("adult").seed(), 0x7fdc_3e80_38e8_7ff5);
     }
 
-    fn tree_of(stand_in: &StandIn) -> Tree {
+    fn tree_of(stand_in: &StandIn<'_>) -> Tree {
         Tree::random(stand_in.sizes.len(), &mut ChaCha20Rng::seed_from_u64(stand_in.seed()))
     }
 
     #[test]
     fn every_stand_in_has_the_shape_of_its_table() {
-        for stand_in in TABLES.iter().map(NamedTable::stand_in) {
+        let is_stand_in = |name: &&str| matches!(definition(name), Some(Definition::StandIn(..)));
+        let names = TABLES.iter().map(|table| table.name).filter(is_stand_in);
+        for stand_in in names.map(named) {
             // At most the first 50,000 records.
             let (name, count) = (stand_in.name, stand_in.records.min(50_000));
             let records = generate(&stand_in.schema().unwrap(), count, stand_in.seed()).unwrap();
@@ -285,22 +274,6 @@ mod tests {
             (Zipf::new(1).draw(u32::MAX), Zipf::new(4).draw(u32::MAX), Zipf::new(4).draw(0)),
             (0, 3, 0)
         );
-    }
-
-    #[test]
-    fn permutations_hold_every_value_once() {
-        let mut rng = ChaCha20Rng::seed_from_u64(3);
-        for n in [1, 2, 7] {
-            let mut all = permutation(n, n, &mut rng);
-            all.sort_unstable();
-            assert_eq!(all, (0..n as u32).collect::<Vec<_>>());
-            assert_eq!(permutation(n, n.min(3), &mut rng).len(), n.min(3));
-        }
-        // Each of the six permutations of three values has probability 1/6; it is missing in 200
-        // draws with probability (5/6)^200 < 2e-16.
-        let seen: std::collections::HashSet<Vec<u32>> =
-            (0..200).map(|_| permutation(3, 3, &mut rng)).collect();
-        assert_eq!(seen.len(), 6);
     }
 
     #[test]

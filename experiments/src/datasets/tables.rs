@@ -10,19 +10,48 @@ use matmech::schema::Schema;
 
 use super::adult::read_adult;
 use super::adult_cells::read_adult_cells;
+use super::bif;
 use super::coded_file::read_inferring_domain;
+use super::generated::{self, Generator, Structure};
 use super::nist_acs::{read_nist_acs, read_nist_demographic};
-use super::stand_in::StandIn;
+use super::stand_in::{self, StandIn};
 
 /// A table by its name in configs.
 pub(super) struct NamedTable {
     pub(super) name: &'static str,
     /// The origins of the real table, the preferred one first.
     origins: &'static [Origin],
-    /// The number of records of the real table and its stand-in.
-    records: usize,
-    /// The attribute sizes of the real table and its stand-in.
-    sizes: &'static [usize],
+    /// The records that are drawn without a file.
+    pub(super) definition: Definition,
+    /// Whether it has no real counterpart.
+    is_synthetic: bool,
+}
+
+/// The definition of records that are drawn without a file.
+#[derive(Clone, Copy)]
+pub(super) enum Definition {
+    /// A stand-in, by the number of records and the attribute sizes of the real table.
+    StandIn(usize, &'static [usize]),
+    /// A generated table.
+    Generated(Generator),
+}
+
+impl Definition {
+    /// Returns the revision of the definition.
+    pub(super) fn revision(&self) -> u32 {
+        match self {
+            Definition::StandIn(..) => stand_in::REVISION,
+            Definition::Generated(_) => generated::REVISION,
+        }
+    }
+
+    /// Returns the schema and the records of the table of a name, which is the seed.
+    pub(super) fn generate(&self, name: &str) -> matmech::Result<(Schema, Records)> {
+        match *self {
+            Definition::StandIn(records, sizes) => StandIn { name, records, sizes }.generate(),
+            Definition::Generated(generator) => generator.generate(name),
+        }
+    }
 }
 
 /// An origin of a real table: its files and their reader.
@@ -43,7 +72,7 @@ pub(super) struct File {
 pub(super) type Read = fn(&[PathBuf]) -> matmech::Result<(Schema, Records)>;
 
 /// All tables, in the order of messages.
-pub(super) const TABLES: [NamedTable; 16] = [
+pub(super) const TABLES: &[NamedTable] = &[
     NamedTable {
         name: "adult",
         origins: &[
@@ -53,45 +82,54 @@ pub(super) const TABLES: [NamedTable; 16] = [
                 read: |files| read_adult(&files[0], &files[1]),
             },
         ],
-        records: 48_842,
-        sizes: &[28, 9, 30, 16, 16, 7, 15, 6, 5, 2, 12, 24, 32, 42, 2],
+        is_synthetic: false,
+        definition: Definition::StandIn(
+            48_842,
+            &[28, 9, 30, 16, 16, 7, 15, 6, 5, 2, 12, 24, 32, 42, 2],
+        ),
     },
     NamedTable {
         name: "loans",
         origins: &[Origin { files: &[of_user("loans.csv")], read: coded }],
-        records: 42_535,
-        sizes: &[
-            2, 2, 2, 2, 3, 4, 5, 5, 5, 7, 11, 12, 21, 23, 28, 45, 47, 47, 52, 54, 57, 60, 63, 63,
-            66, 67, 68, 70, 70, 71, 75, 75, 76, 78, 78, 79, 81, 90, 93, 93, 100, 100, 100,
-        ],
+        is_synthetic: false,
+        definition: Definition::StandIn(
+            42_535,
+            &[
+                2, 2, 2, 2, 3, 4, 5, 5, 5, 7, 11, 12, 21, 23, 28, 45, 47, 47, 52, 54, 57, 60, 63,
+                63, 66, 67, 68, 70, 70, 71, 75, 75, 76, 78, 78, 79, 81, 90, 93, 93, 100, 100, 100,
+            ],
+        ),
     },
     NamedTable {
         name: "acs",
         origins: &[Origin { files: &[of_user("acs.csv")], read: coded }],
-        records: 378_817,
-        sizes: &[
-            2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2,
-            2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 5, 5, 5, 5, 6, 6,
-            6, 8, 8, 10, 10, 13, 19, 29,
-        ],
+        is_synthetic: false,
+        definition: Definition::StandIn(
+            378_817,
+            &[
+                2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2,
+                2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 5, 5, 5, 5,
+                6, 6, 6, 8, 8, 10, 10, 13, 19, 29,
+            ],
+        ),
     },
     NamedTable {
         name: "nltcs",
         origins: &[Origin { files: &[public("nltcs.csv", "nltcs")], read: coded }],
-        records: 21_574,
-        sizes: &[2; 16],
+        is_synthetic: false,
+        definition: Definition::StandIn(21_574, &[2; 16]),
     },
     NamedTable {
         name: "salary",
         origins: &[Origin { files: &[public("salary.csv", "salary")], read: coded }],
-        records: 135_727,
-        sizes: &[501, 75, 33, 3, 3, 20, 15, 33, 33],
+        is_synthetic: false,
+        definition: Definition::StandIn(135_727, &[501, 75, 33, 3, 3, 20, 15, 33, 33]),
     },
     NamedTable {
         name: "titanic",
         origins: &[Origin { files: &[public("titanic.csv", "titanic")], read: coded }],
-        records: 1_304,
-        sizes: &[3, 2, 74, 7, 7, 15, 9, 3, 3],
+        is_synthetic: false,
+        definition: Definition::StandIn(1_304, &[3, 2, 74, 7, 7, 15, 9, 3, 3]),
     },
     NamedTable {
         name: "nist-acs",
@@ -102,10 +140,11 @@ pub(super) const TABLES: [NamedTable; 16] = [
             ],
             read: |files| read_nist_acs(&files[0], &files[1]),
         }],
-        records: 27_253,
-        sizes: &[
-            20, 25, 2, 7, 5, 9, 10, 12, 3, 3, 25, 264, 20, 13, 26, 11, 26, 7, 3, 3, 2, 2, 25, 25,
-        ],
+        is_synthetic: false,
+        definition: Definition::StandIn(
+            27_253,
+            &[20, 25, 2, 7, 5, 9, 10, 12, 3, 3, 25, 264, 20, 13, 26, 11, 26, 7, 3, 3, 2, 2, 25, 25],
+        ),
     },
     NamedTable {
         name: "nist-demographic",
@@ -116,8 +155,8 @@ pub(super) const TABLES: [NamedTable; 16] = [
             ],
             read: |files| read_nist_demographic(&files[0], &files[1]),
         }],
-        records: 27_253,
-        sizes: &[96, 2, 7, 9, 3, 3, 13, 11, 7, 2],
+        is_synthetic: false,
+        definition: Definition::StandIn(27_253, &[96, 2, 7, 9, 3, 3, 13, 11, 7, 2]),
     },
     NamedTable {
         name: "adult-cells",
@@ -128,16 +167,44 @@ pub(super) const TABLES: [NamedTable; 16] = [
                 read: |files| read_adult_cells(&files[0]),
             },
         ],
-        records: 32_561,
-        sizes: &[8, 8, 16, 2],
+        is_synthetic: false,
+        definition: Definition::StandIn(32_561, &[8, 8, 16, 2]),
     },
     NamedTable {
         name: "census",
         origins: &[Origin { files: &[of_user("census.csv")], read: census }],
-        records: 15_000_000,
-        sizes: &[8, 16, 16],
+        is_synthetic: false,
+        definition: Definition::StandIn(15_000_000, &[8, 16, 16]),
     },
-    // Generated tables for design choices. They have no origin, and no reported result uses them.
+    // Published networks.
+    from_network(
+        "network-child",
+        &[Origin {
+            files: &[public("networks/child.bif", "network-child")],
+            read: |files| bif::sample_file(&files[0], "network-child", 20_000),
+        }],
+        &[2, 2, 3, 3, 5, 2, 2, 3, 3, 2, 5, 6, 2, 3, 2, 3, 4, 3, 3, 2],
+    ),
+    from_network(
+        "network-alarm",
+        &[Origin {
+            files: &[public("networks/alarm.bif", "network-alarm")],
+            read: |files| bif::sample_file(&files[0], "network-alarm", 20_000),
+        }],
+        &[
+            2, 3, 3, 2, 3, 2, 3, 2, 3, 3, 2, 3, 2, 2, 3, 4, 2, 4, 2, 3, 3, 3, 2, 2, 3, 4, 2, 3, 4,
+            4, 4, 4, 3, 2, 3, 3, 3,
+        ],
+    ),
+    from_network(
+        "network-insurance",
+        &[Origin {
+            files: &[public("networks/insurance.bif", "network-insurance")],
+            read: |files| bif::sample_file(&files[0], "network-insurance", 20_000),
+        }],
+        &[2, 3, 4, 4, 2, 4, 3, 4, 5, 3, 4, 2, 3, 2, 4, 2, 5, 4, 2, 4, 4, 2, 4, 4, 2, 4, 3],
+    ),
+    // Tables for design choices. They have no origin.
     synthetic("synthetic-binary", 20_000, &[2; 14]),
     synthetic("synthetic-small", 5_000, &[2, 2, 3, 3, 4, 4, 5, 6, 7, 8]),
     synthetic("synthetic-mixed", 50_000, &[2, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40]),
@@ -148,6 +215,28 @@ pub(super) const TABLES: [NamedTable; 16] = [
         30_000,
         &[2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 4, 4, 4, 5, 5, 6, 6, 8],
     ),
+    // Records, attributes, sizes, colliders, structure.
+    generated("generated-01", 20_000, 8, (2, 4), 0, network(1, 8, 2.0)),
+    generated("generated-02", 20_000, 12, (2, 12), 0, network(2, 6, 5.0)),
+    generated("generated-03", 20_000, 20, (2, 5), 0, network(3, 10, 3.0)),
+    generated("generated-04", 20_000, 40, (2, 3), 0, network(2, 12, 2.0)),
+    generated("generated-05", 500_000, 15, (2, 8), 0, network(2, 15, 30.0)),
+    generated("generated-06", 20_000, 16, (2, 6), 0, classes(4, 3.0)),
+    generated("generated-07", 20_000, 30, (2, 3), 0, classes(8, 2.0)),
+    generated("generated-08", 20_000, 12, (5, 12), 0, ordinal(3, 0.9)),
+    generated("generated-09", 20_000, 16, (2, 2), 4, network(0, 0, 1.0)),
+    generated("generated-10", 5_000, 18, (2, 5), 2, network(2, 8, 3.0)),
+    // No constant of a mechanism is chosen on these.
+    generated("held-out-01", 20_000, 10, (3, 6), 0, network(2, 5, 1.0)),
+    generated("held-out-02", 20_000, 25, (2, 4), 0, network(1, 25, 1.5)),
+    generated("held-out-03", 20_000, 18, (2, 3), 0, network(4, 8, 4.0)),
+    generated("held-out-04", 100_000, 35, (2, 6), 0, network(2, 10, 8.0)),
+    generated("held-out-05", 5_000, 9, (2, 12), 0, network(2, 9, 2.0)),
+    generated("held-out-06", 20_000, 20, (2, 4), 0, classes(3, 6.0)),
+    generated("held-out-07", 200_000, 12, (4, 10), 0, classes(10, 2.0)),
+    generated("held-out-08", 20_000, 24, (2, 7), 0, ordinal(4, 0.8)),
+    generated("held-out-09", 50_000, 12, (2, 2), 3, network(0, 0, 1.0)),
+    generated("held-out-10", 20_000, 18, (3, 8), 3, ordinal(2, 0.9)),
 ];
 
 /// Returns the origins of a table; none if it is unknown.
@@ -157,19 +246,17 @@ pub(super) fn origins(name: &str) -> &'static [Origin] {
 
 /// Returns whether a table has no real counterpart.
 pub(super) fn is_synthetic(name: &str) -> bool {
-    TABLES.iter().any(|table| table.name == name && table.origins.is_empty())
+    TABLES.iter().any(|table| table.name == name && table.is_synthetic)
 }
 
-/// Returns the stand-in of a table, if it is known.
-pub(super) fn stand_in(name: &str) -> Option<StandIn> {
-    TABLES.iter().find(|table| table.name == name).map(NamedTable::stand_in)
+/// Returns the definition of the records of a table without a file, if the table is known.
+pub(super) fn definition(name: &str) -> Option<Definition> {
+    TABLES.iter().find(|table| table.name == name).map(|table| table.definition)
 }
 
-impl NamedTable {
-    /// Returns the stand-in.
-    pub(super) fn stand_in(&self) -> StandIn {
-        StandIn { name: self.name, records: self.records, sizes: self.sizes }
-    }
+/// Returns the revision of the sampler of a table that is drawn from a file.
+pub(super) fn revision_of_sampler(name: &str) -> Option<u32> {
+    is_synthetic(name).then_some(generated::REVISION)
 }
 
 const fn public(name: &'static str, entry: &'static str) -> File {
@@ -177,7 +264,42 @@ const fn public(name: &'static str, entry: &'static str) -> File {
 }
 
 const fn synthetic(name: &'static str, records: usize, sizes: &'static [usize]) -> NamedTable {
-    NamedTable { name, origins: &[], records, sizes }
+    let definition = Definition::StandIn(records, sizes);
+    NamedTable { name, origins: &[], definition, is_synthetic: true }
+}
+
+/// Returns a table of 20,000 records that are drawn from a network; `sizes` are for the stand-in.
+const fn from_network(
+    name: &'static str,
+    origins: &'static [Origin],
+    sizes: &'static [usize],
+) -> NamedTable {
+    NamedTable { name, origins, definition: Definition::StandIn(20_000, sizes), is_synthetic: true }
+}
+
+const fn generated(
+    name: &'static str,
+    records: usize,
+    attributes: usize,
+    sizes: (usize, usize),
+    colliders: usize,
+    structure: Structure,
+) -> NamedTable {
+    let generator = Generator { records, attributes, sizes, colliders, structure };
+    let definition = Definition::Generated(generator);
+    NamedTable { name, origins: &[], definition, is_synthetic: true }
+}
+
+const fn network(parents: usize, window: usize, concentration: f64) -> Structure {
+    Structure::Network { parents, window, concentration }
+}
+
+const fn classes(classes: usize, concentration: f64) -> Structure {
+    Structure::Classes { classes, concentration }
+}
+
+const fn ordinal(factors: usize, share: f64) -> Structure {
+    Structure::Ordinal { factors, share }
 }
 
 const fn of_user(name: &'static str) -> File {

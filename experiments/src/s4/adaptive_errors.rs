@@ -62,6 +62,8 @@ pub struct Run {
     methods: Vec<String>,
     /// Number of independent runs.
     trials: usize,
+    /// Number of attributes per marginal, instead of that of the grid.
+    ways: Option<usize>,
     /// Seed of common random numbers: all methods at a data set and ε have the same noise streams,
     /// so that differences between methods are not those of their noise. By default every cell has
     /// its stream.
@@ -94,17 +96,11 @@ impl Kind for AdaptiveErrors {
 
     fn cells(&self, grid: Grid) -> Result<Vec<CellOf<Params>>> {
         let Grid { delta, ways, runs } = grid;
-        if ways == 0 {
-            return Err(Error::config(
-                "ways",
-                "at least 1 attribute per marginal",
-                "0",
-                "write `ways = 3`",
-            ));
-        }
+        check_ways(ways)?;
         let mut cells = Vec::new();
         for (i, run) in runs.iter().enumerate() {
             run.check(delta).map_err(|error| error.under(&format!("runs[{i}]")))?;
+            let ways = run.ways.unwrap_or(ways);
             for (j, dataset) in run.datasets.iter().enumerate() {
                 let key = format!("runs[{i}].datasets[{j}]");
                 let data = self.catalogue.identify(dataset).map_err(|error| error.under(&key))?;
@@ -148,8 +144,21 @@ impl Kind for AdaptiveErrors {
     }
 }
 
+fn check_ways(ways: usize) -> Result<()> {
+    if ways == 0 {
+        return Err(Error::config(
+            "ways",
+            "at least 1 attribute per marginal",
+            "0",
+            "write `ways = 3`",
+        ));
+    }
+    Ok(())
+}
+
 impl Run {
     fn check(&self, delta: f64) -> Result<()> {
+        self.ways.map_or(Ok(()), check_ways)?;
         if self.trials == 0 {
             return Err(Error::config("trials", "at least 1", "0", "write `trials = 5`"));
         }
@@ -303,11 +312,24 @@ mod tests {
             ("1.0,", "-1.0,", "runs[0].epsilons[0]"),
             ("trials = 3", "trials = 0", "runs[0].trials"),
             ("ways = 2", "ways = 0", "ways"),
+            ("trials = 3", "trials = 3, ways = 0", "runs[0].ways"),
         ] {
             let text = GRID.replacen(from, to, 1);
             assert_ne!(text, GRID);
             assert_eq!(Experiment::cells(&kind, &text.parse().unwrap()).unwrap_err().key(), key);
         }
+    }
+
+    #[test]
+    fn runs_can_have_other_ways_than_the_grid() {
+        let (_root, kind) = kind();
+        let text = GRID.replacen("trials = 3", "trials = 3, ways = 1", 1);
+        let kind: &dyn Experiment = &kind;
+        let ways = |text: &str| {
+            let cells = kind.cells(&text.parse().unwrap()).unwrap();
+            cells.iter().map(|cell| cell.params["ways"].as_u64().unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!((ways(GRID), ways(&text)), (vec![2; 4], vec![1; 4]));
     }
 
     /// With common random numbers, the limits of a model that never binds do not change the errors.
