@@ -24,8 +24,8 @@ pub const REAL: &str = "real";
 /// The value of the key column `data` for results on the stand-in.
 pub const STAND_IN: &str = "stand-in";
 
-/// The value of the key column `data` for results on a generated table, or on one that is drawn from
-/// a published network.
+/// The value of the key column `data` for results on a generated table, or on records of a
+/// published network.
 pub const SYNTHETIC: &str = "synthetic";
 
 /// The table of a name on this machine.
