@@ -6,14 +6,11 @@ use std::rc::Rc;
 
 use super::evidence::Widths;
 use super::model::SoftModel;
-use super::update::{Evidence, Update, raise_to_minimum};
+use super::update::{Evidence, SHIFT_STEPS, Update, fits, raise_to_minimum};
 use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::estimation::graphical_model::{CalibratedTree, Messages, Projection};
 use crate::estimation::{MarginalEstimates, ResidualEstimates};
-
-/// Number of shift steps for a marginal outside the tree.
-pub(super) const SHIFT_STEPS: usize = 3;
 
 /// Number of sweeps over the parts of a marginal that contains pairs outside the tree.
 const FITTING_SWEEPS: usize = 5;
@@ -25,6 +22,8 @@ pub struct SoftIpf {
     pub(super) model: SoftModel,
     /// The measured sets outside the tree.
     pub(super) outside: HashSet<AttributeSet>,
+    /// The marginals of factors of the tree that the model does not fit.
+    pub(super) corrected: HashMap<AttributeSet, Vec<f64>>,
     /// Maximum total number of cells of the model's cliques.
     max_cells: f64,
     pub(super) cache: RefCell<Cache>,
@@ -56,6 +55,7 @@ impl SoftIpf {
             residuals,
             model,
             outside: HashSet::new(),
+            corrected: HashMap::new(),
             max_cells: cells,
             cache: RefCell::default(),
         })
@@ -101,8 +101,20 @@ impl SoftIpf {
     /// Makes at most `sweeps` sweeps over the model and returns their number.
     pub fn sweep(&mut self, sweeps: usize) -> usize {
         let made = self.model.sweep(sweeps);
+        self.corrected.clear();
         self.cache.take();
         made
+    }
+
+    /// Replaces the marginals of factors that the model does not fit.
+    pub(super) fn correct(&mut self) {
+        self.corrected = self.model.corrected().into_iter().collect();
+        self.cache.take();
+    }
+
+    /// Returns whether the estimate of a set is not that of the model.
+    fn differs(&self, set: &AttributeSet) -> bool {
+        self.outside.contains(set) || self.corrected.contains_key(set)
     }
 
     /// Returns the estimated number of records N̂, at least 1.
@@ -133,8 +145,11 @@ impl SoftIpf {
     }
 
     fn estimate(&self, cache: &mut Cache, gamma: AttributeSet) -> Result<Vec<f64>> {
+        if let Some(updated) = self.corrected.get(&gamma) {
+            return Ok(updated.clone());
+        }
         let mut marginal = self.model.tree().marginal_with(&mut cache.messages, gamma)?;
-        if gamma.len() < 2 || self.outside.is_empty() {
+        if gamma.len() < 2 || (self.outside.is_empty() && self.corrected.is_empty()) {
             return Ok(marginal);
         }
         if gamma.len() > 2 {
@@ -159,6 +174,9 @@ impl SoftIpf {
         let evidence = Evidence { target: &target, variance, width };
         let mut update = Update::default();
         update.solve(&cavity, evidence, self.total(), SHIFT_STEPS, &mut 0.0);
+        if !fits(&update.values, &target, variance) {
+            update.project(&target, self.total());
+        }
         Ok(update.values)
     }
 
@@ -175,10 +193,10 @@ impl SoftIpf {
             3 => gamma.of_size(2).collect(),
             n => (2..n)
                 .flat_map(|size| gamma.of_size(size))
-                .filter(|set| set.len() == 2 || self.outside.contains(set))
+                .filter(|set| set.len() == 2 || self.differs(set))
                 .collect(),
         };
-        if !parts.iter().any(|set| self.outside.contains(set)) {
+        if !parts.iter().any(|set| self.differs(set)) {
             return Ok(());
         }
         let sizes = self.residuals.sizes();

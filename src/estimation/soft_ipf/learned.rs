@@ -31,6 +31,15 @@ use crate::schema::Refinement;
 /// Number of sweeps over the independent attributes.
 const SINGLE_SWEEPS: usize = 9;
 
+/// Maximum number of rounds in which sets of a kind are accepted.
+const ROUNDS: usize = 4;
+
+/// Larger sets are tested again if their number times the cells of the model is at most this.
+const MAX_TEST: f64 = (1u64 << 24) as f64;
+
+/// Maximum number of sweeps between rounds.
+const SWEEPS_BETWEEN: usize = 6;
+
 /// Evidence of an earlier fit is kept below this multiple of the threshold.
 const KEPT: f64 = 0.5;
 
@@ -134,65 +143,93 @@ impl LearnedFit {
             let likelihoods = [0.0; WIDTHS];
             evidence.push(SetEvidence { set, posterior, likelihoods, precision, histogram });
         }
-        self.accept(&mut fit, &sets[pairs..larger], &HashMap::new(), &mut evidence)?;
+        let mut has_grown =
+            self.accept(&mut fit, &sets[pairs..larger], &HashMap::new(), &mut evidence)?;
+        if has_grown && larger < sets.len() {
+            fit.sweep(self.sweeps.min(2 * SWEEPS_BETWEEN));
+        }
         let is_kept = |known: &&SetEvidence| {
             known.set.len() > 2
                 && known.precision == fit.residuals.precision(known.set)
                 && known.gain() <= KEPT * self.threshold
         };
         let kept = previous.iter().filter(is_kept).map(|known| (known.set, known)).collect();
-        self.accept(&mut fit, &sets[larger..], &kept, &mut evidence)?;
+        has_grown |= self.accept(&mut fit, &sets[larger..], &kept, &mut evidence)?;
+        if has_grown {
+            fit.sweep(self.sweeps);
+        }
+        fit.correct();
         Ok((fit, evidence))
     }
 
-    /// Learns the prior of one kind of sets, and accepts those of sufficient evidence.
+    /// Learns the prior of one kind of sets, and accepts those of sufficient evidence, in rounds.
     ///
-    /// Appends the evidence of all `sets`; that of the sets in `kept` is not computed again.
+    /// In the first round of pairs, the accepted ones form a forest. After every round but the last,
+    /// the sets that are not accepted are tested again at the fitted marginals: dependences that the
+    /// model creates between independent attributes are found, and those that it explains are no
+    /// candidates any more. Appends the evidence of all `sets`: of accepted ones when they were
+    /// accepted, of others after the last fit. That of the sets in `kept` is not computed again.
     fn accept(
         &self,
         fit: &mut SoftIpf,
         sets: &[AttributeSet],
         kept: &HashMap<AttributeSet, &SetEvidence>,
         evidence: &mut Vec<SetEvidence>,
-    ) -> Result<()> {
-        let Some(first) = sets.first() else { return Ok(()) };
-        let (mut found, candidates) = self.test(fit, sets, kept)?;
-        let prior = self.learn_prior(&mut found);
-        evidence.extend(found);
-        let mut widths = *fit.model.widths();
-        if first.len() == 2 {
-            widths.pair = Width::Learned(prior);
-        } else {
-            widths.larger = Width::Learned(prior);
+    ) -> Result<bool> {
+        let Some(first) = sets.first() else { return Ok(false) };
+        let is_pair = first.len() == 2;
+        let mut accepted = HashSet::new();
+        let mut found: HashMap<AttributeSet, SetEvidence> =
+            kept.iter().map(|(set, known)| (*set, (*known).clone())).collect();
+        let mut has_grown = false;
+        for round in 0..=ROUNDS {
+            let is_open =
+                |set: &&AttributeSet| !accepted.contains(*set) && !kept.contains_key(*set);
+            let open: Vec<AttributeSet> = sets.iter().filter(is_open).copied().collect();
+            let candidates = self.test(fit, &open, &mut found)?;
+            let prior = self.learn_prior(sets, &mut found);
+            let mut widths = *fit.model.widths();
+            let width = if is_pair { &mut widths.pair } else { &mut widths.larger };
+            *width = Width::Learned(prior);
+            fit.model.set_widths(widths);
+            let mut chosen = by_change(fit, &prior, candidates);
+            if is_pair && round == 0 {
+                chosen = forest(&chosen);
+            }
+            if chosen.is_empty() || round == ROUNDS {
+                break;
+            }
+            accepted.extend(chosen.iter().copied());
+            let grows = self.distribute(fit, chosen)?;
+            fit.model.follow(&fit.residuals)?;
+            has_grown |= grows;
+            let cells: usize = fit.tree().tables.iter().map(Vec::len).sum();
+            if !is_pair && open.len() as f64 * cells as f64 > MAX_TEST {
+                break;
+            }
+            if grows {
+                fit.sweep(self.sweeps.min(SWEEPS_BETWEEN));
+            }
         }
-        fit.model.set_widths(widths);
-        let has_grown = self.distribute(fit, by_change(fit, &prior, candidates))?;
         fit.model.follow(&fit.residuals)?;
-        if has_grown {
-            fit.sweep(self.sweeps);
-        }
-        Ok(())
+        evidence.extend(sets.iter().filter_map(|set| found.remove(set)));
+        Ok(has_grown)
     }
 
-    /// Returns the evidence of every set, and the candidates among the sets.
+    /// Tests sets at the present estimates, stores their evidence, and returns the candidates.
     ///
     /// The test statistic of a set is max_k L(k) − L(0): the logarithm of the likelihood ratio of
     /// its measured marginal for the most likely width against the smallest one. L is computed at q,
     /// the present estimate of the marginal with a minimum of 10⁻³ per cell. Criterion: a set is a
-    /// candidate if the statistic exceeds [`threshold`](LearnedFit::threshold). Sets in `kept` are
-    /// none: theirs is at most half the threshold.
+    /// candidate if the statistic exceeds [`threshold`](LearnedFit::threshold).
     fn test(
         &self,
         fit: &SoftIpf,
         sets: &[AttributeSet],
-        kept: &HashMap<AttributeSet, &SetEvidence>,
-    ) -> Result<(Vec<SetEvidence>, Vec<Candidate>)> {
-        let (mut evidence, mut candidates) = (Vec::with_capacity(sets.len()), Vec::new());
+        found: &mut HashMap<AttributeSet, SetEvidence>,
+    ) -> Result<Vec<Candidate>> {
+        let mut candidates = Vec::new();
         for &set in sets {
-            if let Some(known) = kept.get(&set) {
-                evidence.push((*known).clone());
-                continue;
-            }
             let mut cavity = fit.marginal(set)?;
             raise_to_minimum(&mut cavity);
             let target = fit.residuals.marginal(set)?;
@@ -200,21 +237,26 @@ impl LearnedFit {
             let likelihoods = log_likelihoods(&cavity, &target, variance);
             let histogram = Histogram::of(&cavity);
             let (posterior, precision) = (Vec::new(), fit.residuals.precision(set));
-            let found = SetEvidence { set, posterior, likelihoods, precision, histogram };
-            if found.gain() > self.threshold {
+            let evidence = SetEvidence { set, posterior, likelihoods, precision, histogram };
+            if evidence.gain() > self.threshold {
                 candidates.push(Candidate { set, cavity, target, likelihoods });
             }
-            evidence.push(found);
+            found.insert(set, evidence);
         }
-        Ok((evidence, candidates))
+        Ok(candidates)
     }
 
     /// Learns the prior of the widths from the log-likelihoods of all sets of a kind, and sets
     /// their posterior probabilities.
-    fn learn_prior(&self, evidence: &mut [SetEvidence]) -> WidthPrior {
-        let all: Vec<LogLikelihoods> = evidence.iter().map(|found| found.likelihoods).collect();
+    fn learn_prior(
+        &self,
+        sets: &[AttributeSet],
+        found: &mut HashMap<AttributeSet, SetEvidence>,
+    ) -> WidthPrior {
+        let all: Vec<LogLikelihoods> =
+            sets.iter().filter_map(|set| found.get(set)).map(|found| found.likelihoods).collect();
         let prior = WidthPrior::learned(&all, self.pseudo_observations);
-        for found in evidence {
+        for found in found.values_mut() {
             found.posterior = prior.posterior(&found.likelihoods).to_vec();
         }
         prior
@@ -259,6 +301,23 @@ impl LearnedFit {
     }
 }
 
+/// Returns the pairs that form a forest: each joins attributes that no earlier one connects.
+fn forest(pairs: &[AttributeSet]) -> Vec<AttributeSet> {
+    let mut trees: Vec<AttributeSet> = Vec::new();
+    let mut chosen = Vec::new();
+    for &pair in pairs {
+        if trees.iter().any(|tree| pair.is_subset(*tree)) {
+            continue;
+        }
+        let is_apart = |tree: &AttributeSet| tree.intersection(pair).is_empty();
+        let joined = trees.iter().filter(|tree| !is_apart(tree)).fold(pair, |a, b| a.union(*b));
+        trees.retain(is_apart);
+        trees.push(joined);
+        chosen.push(pair);
+    }
+    chosen
+}
+
 /// Returns the candidates by ‖update(q) − q‖₁, descending.
 ///
 /// A set with a larger change comes first, and is more likely to be within the tree's limit.
@@ -270,7 +329,7 @@ fn by_change(fit: &SoftIpf, prior: &WidthPrior, candidates: Vec<Candidate>) -> V
         let (variance, width) =
             (fit.residuals.cell_variance(set), prior.most_probable(&likelihoods));
         let evidence = Evidence { target: &target, variance, width };
-        update.solve(&cavity, evidence, total, super::estimates::SHIFT_STEPS, &mut 0.0);
+        update.solve(&cavity, evidence, total, super::update::SHIFT_STEPS, &mut 0.0);
         let change: f64 = update.values.iter().zip(&cavity).map(|(v, q)| (v - q).abs()).sum();
         (change, set)
     };

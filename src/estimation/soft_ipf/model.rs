@@ -1,7 +1,7 @@
 //! A junction tree of bounded size, fitted by sweeps of soft iterative proportional fitting.
 
 use super::evidence::Widths;
-use super::update::{Evidence, Update, raise_to_minimum};
+use super::update::{Evidence, SHIFT_STEPS, Update, fits, raise_to_minimum};
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
 use crate::estimation::ResidualEstimates;
@@ -34,6 +34,20 @@ struct SoftFactor {
     variance: f64,
     /// The shift c of the last update.
     shift: f64,
+}
+
+impl SoftFactor {
+    fn evidence(&self, width: f64) -> Evidence<'_> {
+        Evidence { target: &self.target, variance: self.variance, width }
+    }
+}
+
+/// A marginal μ of the model and its cavity.
+struct Cavity {
+    marginal: Vec<f64>,
+    cells: Vec<f64>,
+    scale: f64,
+    width: f64,
 }
 
 /// The model `Π_c f_c` over its junction tree, scaled to N̂ records.
@@ -265,30 +279,61 @@ impl SoftModel {
         }
     }
 
-    /// Updates a factor and returns ‖v − μ‖₁/N̂.
-    fn update(&mut self, index: usize, update: &mut Update) -> f64 {
-        let factor = &mut self.factors[index];
+    /// Returns the present marginal of a factor, its cavity q with cells of at least 10⁻³ records, the
+    /// scale of the cavity, and the width; `None` if an update has no effect.
+    fn cavity(&self, factor: &SoftFactor) -> Option<Cavity> {
         if !factor.variance.is_finite() {
-            return 0.0;
+            return None;
         }
         let clique = self.tree.tree.cliques()[factor.clique];
-        let table = &mut self.tree.tables[factor.clique];
         let (shape, axes) = (clique.select(&self.tree.sizes), clique.axes_in(factor.set));
-        let mut marginal = crate::residual::summed(&shape, axes, table);
-        let mut cavity: Vec<f64> =
-            marginal.iter().zip(&factor.values).map(|(m, f)| m / f).collect();
-        let scale = self.total / cavity.iter().sum::<f64>();
-        cavity.iter_mut().for_each(|q| *q *= scale);
-        raise_to_minimum(&mut cavity);
+        let marginal = crate::residual::summed(&shape, axes, &self.tree.tables[factor.clique]);
+        let mut cells: Vec<f64> = marginal.iter().zip(&factor.values).map(|(m, f)| m / f).collect();
+        let scale = self.total / cells.iter().sum::<f64>();
+        cells.iter_mut().for_each(|q| *q *= scale);
+        raise_to_minimum(&mut cells);
         let rule = self.widths.of(factor.set.len());
-        let Some(width) = rule.width(&cavity, &factor.target, factor.variance) else {
-            return 0.0;
-        };
-        let evidence = Evidence { target: &factor.target, variance: factor.variance, width };
+        let width = rule.width(&cells, &factor.target, factor.variance)?;
+        Some(Cavity { marginal, cells, scale, width })
+    }
+
+    /// Returns better marginals of the factors of several attributes that do not fit their evidence.
+    ///
+    /// Sweeps converge slowly if the true marginal has cells without records. Criterion: the
+    /// model's marginal does not [fit](fits) y. Its replacement is the update v, or, if that does not
+    /// fit either, the [projection](Update::project) of y.
+    pub(super) fn corrected(&self) -> Vec<(AttributeSet, Vec<f64>)> {
+        let mut found = Vec::new();
+        let mut update = Update::default();
+        for factor in self.factors.iter().filter(|factor| factor.set.len() > 1) {
+            let Some(cavity) = self.cavity(factor) else { continue };
+            if fits(&cavity.marginal, &factor.target, factor.variance) {
+                continue;
+            }
+            let evidence = factor.evidence(cavity.width);
+            let mut shift = factor.shift;
+            update.solve(&cavity.cells, evidence, self.total, SHIFT_STEPS, &mut shift);
+            if !fits(&update.values, &factor.target, factor.variance) {
+                update.project(&factor.target, self.total);
+            }
+            found.push((factor.set, update.values.clone()));
+        }
+        found
+    }
+
+    /// Updates a factor and returns ‖v − μ‖₁/N̂.
+    fn update(&mut self, index: usize, update: &mut Update) -> f64 {
+        let Some(cavity) = self.cavity(&self.factors[index]) else { return 0.0 };
+        let Cavity { mut marginal, cells: cavity, scale, width } = cavity;
+        let factor = &mut self.factors[index];
+        let table = &mut self.tree.tables[factor.clique];
+        let mut shift = factor.shift;
+        let evidence = factor.evidence(width);
         match factor.set.len() {
             0 | 1 => update.rescaled(&cavity, evidence, self.total),
-            _ => update.solve(&cavity, evidence, self.total, 1, &mut factor.shift),
+            _ => update.solve(&cavity, evidence, self.total, 1, &mut shift),
         }
+        factor.shift = shift;
         let step = self.step;
         let mut change = 0.0;
         for (((m, f), v), q) in

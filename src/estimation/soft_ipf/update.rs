@@ -5,6 +5,12 @@
 /// Minimum cavity cell in records, so that cells that the model gives zero can become positive.
 const MIN_CAVITY_CELL: f64 = 1e-3;
 
+/// Number of shift steps of the update of a marginal next to the model.
+pub(super) const SHIFT_STEPS: usize = 3;
+
+/// Maximum steps of a projection.
+const PROJECTION_STEPS: usize = 50;
+
 /// Minimum of u = ln(v/q).
 const MIN_EXPONENT: f64 = -20.0;
 
@@ -52,7 +58,34 @@ pub(super) fn raise_to_minimum(cavity: &mut [f64]) {
     cavity.iter_mut().for_each(|q| *q = q.max(MIN_CAVITY_CELL));
 }
 
+/// Returns whether an estimate v fits the evidence: `Σ (v − y)²/s² ≤ n + 3√(2n)` for n cells.
+///
+/// For the true marginal, the sum has mean n and standard deviation √(2n).
+pub(super) fn fits(values: &[f64], target: &[f64], variance: f64) -> bool {
+    let cells = values.len() as f64;
+    let sum: f64 = values.iter().zip(target).map(|(v, y)| (v - y).powi(2)).sum();
+    sum <= variance * (cells + 3.0 * (2.0 * cells).sqrt())
+}
+
 impl Update {
+    /// Sets v to the nearest point of y with v ≥ 0 and the given sum: v = max(y − c, 0).
+    ///
+    /// c is found from below by Newton steps, which are exact once the positive cells are known.
+    pub fn project(&mut self, target: &[f64], total: f64) {
+        let mut shift = f64::NEG_INFINITY;
+        for _ in 0..PROJECTION_STEPS {
+            let positive = target.iter().filter(|y| **y > shift);
+            let (sum, count) = positive.fold((0.0, 0.0), |(sum, n), y| (sum + y, n + 1.0));
+            let next = (sum - total) / f64::max(count, 1.0);
+            if next <= shift {
+                break;
+            }
+            shift = next;
+        }
+        self.values.clear();
+        self.values.extend(target.iter().map(|y| (y - shift).max(0.0)));
+    }
+
     /// Computes v after `shifts` steps of the shift, from the given shift, and updates the shift.
     ///
     /// Cells of the cavity must be at least 10⁻³. `total` is the desired sum of v.

@@ -37,6 +37,8 @@ pub use self::settings::Staged;
 pub(crate) use self::stages::{Answers, StageAnswers, StagedEstimates, Stages};
 
 #[cfg(test)]
+mod collider_tests;
+#[cfg(test)]
 mod level_tests;
 #[cfg(test)]
 mod tests;

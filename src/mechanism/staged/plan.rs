@@ -64,7 +64,7 @@ impl Measurable {
     pub(super) fn new(evidence: &SetEvidence, price: f64, present: f64) -> Self {
         let is_single = evidence.posterior.is_empty();
         let scales = |bins: &mut dyn Iterator<Item = usize>| {
-            // τ_k q is on the grid of half octaves, as q is.
+            // τ_k q is on the grid of half octaves, as q is: widths are octaves.
             let mut counts = std::collections::BTreeMap::<usize, f64>::new();
             for bin in bins.filter(|bin| evidence.histogram.0[*bin] > 0.0) {
                 let count = evidence.histogram.0[bin];
@@ -73,7 +73,7 @@ impl Measurable {
                 }
                 for (k, probability) in evidence.posterior.iter().enumerate() {
                     if *probability > MIN_PROBABILITY {
-                        *counts.entry(bin + k).or_default() += count * probability;
+                        *counts.entry(bin + 2 * k).or_default() += count * probability;
                     }
                 }
             }

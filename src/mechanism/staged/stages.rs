@@ -184,9 +184,10 @@ impl Stages {
         Ok((known, list))
     }
 
-    /// Returns the last fit.
+    /// Returns the last fit; if the answers are linear it is for records only, and as small as those
+    /// of the stages.
     fn last(&self, known: ResidualEstimates, is_linear: bool) -> Result<StagedEstimates> {
-        let fit = self.fit(1.0, SWEEPS[1]);
+        let fit = if is_linear { self.fit(0.25, SWEEPS[0]) } else { self.fit(1.0, SWEEPS[1]) };
         let (fit, _) = fit.fit(known, self.attributes, &self.refinements, &[])?;
         Ok(StagedEstimates { fit, is_linear })
     }
