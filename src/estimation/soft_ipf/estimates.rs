@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::evidence::Widths;
 use super::model::SoftModel;
-use super::update::{Evidence, SHIFT_STEPS, Update, fits, raise_to_minimum};
+use super::update::{Evidence, SHIFT_STEPS, Update, raise_to_minimum};
 use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::estimation::graphical_model::{CalibratedTree, Messages, Projection};
@@ -174,9 +174,6 @@ impl SoftIpf {
         let evidence = Evidence { target: &target, variance, width };
         let mut update = Update::default();
         update.solve(&cavity, evidence, self.total(), SHIFT_STEPS, &mut 0.0);
-        if !fits(&update.values, &target, variance) {
-            update.project(&target, self.total());
-        }
         Ok(update.values)
     }
 

@@ -37,11 +37,11 @@ pub struct Staged {
 impl Default for Staged {
     fn default() -> Self {
         Staged {
-            shares: Shares { total: 0.005, singles: 0.1, pairs: 0.1, larger: 0.05 },
+            shares: Shares { total: 0.005, singles: 0.1, pairs: 0.2, larger: 0.05 },
             stages: 3,
-            ratio: 3.0,
+            ratio: 1.0,
             max_mb: None,
-            switch: 1.5,
+            switch: 1.4,
             threshold: 6.0,
             pseudo_observations: 5.0,
         }
