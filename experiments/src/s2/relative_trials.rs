@@ -9,7 +9,7 @@ use matmech::domain::AttributeSet;
 use matmech::mechanism::estimate_cells;
 use matmech::privacy::{Guarantee, PrivacyBudget, Rho};
 use matmech::strategy::{self, Problem, Strategy};
-use matmech::workload::Workload;
+use matmech::workload::{Gram, Workload};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,9 @@ const MAX_STRATEGIES: usize = 6;
 
 /// Maximum number of cached workloads with their true answers.
 const MAX_TARGETS: usize = 3;
+
+/// Maximum number of cached Gram matrices of scaled workloads, up to 34 MB each.
+const MAX_GRAMS: usize = 3;
 
 /// Maximum number of cached errors: all of the largest experiment, a few numbers each.
 const MAX_ERRORS: usize = 1 << 14;
@@ -90,6 +93,7 @@ struct Target {
 pub(super) struct Trials {
     catalogue: Catalogue,
     targets: Remembered<(DataUse, String, u64), Target>,
+    grams: Remembered<String, Gram>,
     strategies: Remembered<(String, String), Strategy>,
     errors: Remembered<String, RelativeError>,
     expectations: Remembered<String, f64>,
@@ -100,6 +104,7 @@ impl Trials {
         Trials {
             catalogue,
             targets: Remembered::new(MAX_TARGETS),
+            grams: Remembered::new(MAX_GRAMS),
             strategies: Remembered::new(MAX_STRATEGIES),
             errors: Remembered::new(MAX_ERRORS),
             expectations: Remembered::new(MAX_ERRORS),
@@ -225,7 +230,8 @@ impl Trials {
         method: &str,
     ) -> Result<Arc<Strategy>> {
         self.strategies.get((text.to_owned(), method.to_owned()), || {
-            let gram = workload.clone().normalised()?.gram()?;
+            let gram =
+                self.grams.get(text.to_owned(), || Ok(workload.clone().normalised()?.gram()?))?;
             let strategy = strategy::by_name(method)?.select(&gram)?.strategy;
             for factor in strategy.factors() {
                 factor.inverse()?;
