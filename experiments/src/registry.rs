@@ -46,6 +46,7 @@ pub fn experiments(catalogue: &Catalogue) -> Vec<Box<dyn Experiment>> {
         Box::new(s1::SeparatedMarginals),
         Box::new(s1::SkewedRanges),
         Box::new(s2::RelativeErrors::new(catalogue.clone())),
+        Box::new(s2::RelativeChanges::new(catalogue.clone(), selections.clone())),
         Box::new(s2::ExampleMatrices),
         Box::new(s2::WorkedExample),
         Box::new(s2::EigenComparison { selections: selections.clone() }),

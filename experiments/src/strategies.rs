@@ -40,14 +40,24 @@ pub fn check_names(key: &str, noun: &'static str, names: &[String], known: &[&st
 /// # Errors
 /// Returns an error that lists the known names, under the config key `key`.
 pub fn check_method(key: &str, method: &str) -> Result<()> {
-    if method == SVD_BOUND {
-        return Ok(());
-    }
+    if method == SVD_BOUND { Ok(()) } else { check_known(key, method, &[SVD_BOUND]) }
+}
+
+/// Refuses a method that is no strategy.
+///
+/// # Errors
+/// Returns an error that lists the known names, under the config key `key`.
+pub fn check_strategy(key: &str, method: &str) -> Result<()> {
+    check_known(key, method, &[])
+}
+
+/// Refuses a method that is no strategy, with a list of the strategies and of `others`.
+fn check_known(key: &str, method: &str, others: &[&str]) -> Result<()> {
     match strategy::by_name(method) {
         Ok(_) => Ok(()),
         Err(matmech::Error::UnknownName { known, .. }) => {
-            let mut known: Vec<&str> = known.iter().map(String::as_str).collect();
-            known.push(SVD_BOUND);
+            let known: Vec<&str> =
+                known.iter().map(String::as_str).chain(others.iter().copied()).collect();
             Err(Error::unknown_name(key, "strategy", method, &known))
         }
         Err(error) => Err(Error::refused(key, error)),

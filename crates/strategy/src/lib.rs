@@ -33,6 +33,7 @@ mod registry;
 mod selector;
 mod strategy;
 pub mod stream;
+mod structured_errors;
 mod symmetry;
 #[cfg(test)]
 #[path = "../../core/src/test_support.rs"]

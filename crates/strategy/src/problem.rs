@@ -3,8 +3,9 @@
 use crate::error::{Error, Result};
 use crate::objective::Objective;
 use crate::participation::{self, Participation, Sensitivity};
-use crate::query_errors::{self, largest_error};
+use crate::query_errors::largest_error;
 use crate::strategy::Strategy;
+use crate::structured_errors;
 use crate::workload::Workload;
 
 /// A workload with the objective and the participation that a strategy is selected for.
@@ -117,11 +118,15 @@ impl<'a> Problem<'a> {
     /// Returns the squared errors of all queries of a strategy by least squares, at unit privacy
     /// cost, in the order of the rows.
     ///
+    /// O(cells³) for the covariance of the strategy. For products of identities, prefixes and
+    /// ranges, also permuted or on marginals, O(cells² + queries) in addition; for other queries
+    /// O(queries · cells²).
+    ///
     /// # Errors
     /// As [`Problem::error`].
-    pub(crate) fn query_errors(&self, strategy: &Strategy) -> Result<Vec<f64>> {
+    pub fn query_errors(&self, strategy: &Strategy) -> Result<Vec<f64>> {
         let squared = self.sensitivity(strategy)?.squared;
-        let mut errors = query_errors::all(self.workload, strategy)?;
+        let mut errors = structured_errors::all(self.workload, strategy)?;
         errors.iter_mut().for_each(|error| *error *= squared);
         Ok(errors)
     }

@@ -16,7 +16,7 @@ use matmech_linalg as linalg;
 const MAX_PRODUCTS: f64 = 1e13;
 
 /// Maximum number of entries of a stored matrix of queries: 1 GiB.
-const MAX_ENTRIES: f64 = (1u64 << 27) as f64;
+pub(super) const MAX_ENTRIES: f64 = (1u64 << 27) as f64;
 
 /// Number of rows that are multiplied together.
 const BATCH: usize = 256;
@@ -43,16 +43,8 @@ pub(super) fn largest_error(workload: &Workload, strategy: &Strategy) -> Result<
     largest(&QueryErrors::of(workload)?, covariance(workload, strategy)?.view())
 }
 
-/// Returns the squared errors of all queries, `w_q (AᵀA)⁺ w_qᵀ`, in the order of the rows.
-///
-/// # Errors
-/// As [`largest_error`].
-pub(super) fn all(workload: &Workload, strategy: &Strategy) -> Result<Vec<f64>> {
-    QueryErrors::of(workload)?.errors(covariance(workload, strategy)?.view())
-}
-
 /// Returns `(AᵀA)⁺` of all cells. O(cells³).
-fn covariance(workload: &Workload, strategy: &Strategy) -> Result<Array2<f64>> {
+pub(super) fn covariance(workload: &Workload, strategy: &Strategy) -> Result<Array2<f64>> {
     check_dense_size("covariance of a strategy", workload.cells())?;
     let mut covariance = Array2::ones((1, 1));
     for factor in strategy.factors() {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use matmech::strategy;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +11,7 @@ use crate::columns;
 use crate::datasets::{Catalogue, DataUse};
 use crate::error::{Error, Result};
 use crate::experiment::{CellOf, Kind, Row};
-use crate::strategies::check_workloads;
+use crate::strategies::{check_strategy, check_workloads};
 
 /// Data sets × workloads × ε × methods: relative errors of the original queries.
 ///
@@ -290,14 +289,7 @@ impl Grid {
         for (i, run) in self.runs.iter().enumerate() {
             check_workloads(&format!("runs[{i}].workloads"), &run.workloads)?;
             for (k, method) in run.methods.iter().enumerate() {
-                let key = format!("runs[{i}].methods[{k}]");
-                strategy::by_name(method).map_err(|error| match error {
-                    matmech::Error::UnknownName { known, .. } => {
-                        let known: Vec<&str> = known.iter().map(String::as_str).collect();
-                        Error::unknown_name(key, "strategy", method, &known)
-                    }
-                    error => Error::refused(key, error),
-                })?;
+                check_strategy(&format!("runs[{i}].methods[{k}]"), method)?;
             }
         }
         let mut ids = BTreeSet::from([NO_CLAIM]);
@@ -318,31 +310,22 @@ impl Grid {
 mod tests {
     use std::path::Path;
 
+    use matmech::strategy;
     use matmech::workload::Workload;
 
+    use super::super::relative_trials::{catalogue_of, folder_with_loans};
     use super::*;
-    use crate::datasets::Folders;
     use crate::experiment::{Cell, Experiment};
     use rand::SeedableRng;
 
-    /// Returns a folder with a file of 120 records over 4 × 2 × 2 cells, and the experiment on it.
     fn kind() -> (tempfile::TempDir, RelativeErrors) {
-        let root = tempfile::tempdir().unwrap();
-        let a = [0, 0, 0, 0, 1, 1, 1, 2, 2, 3];
-        let lines: String =
-            (0..120).map(|k| format!("{},{},{}\n", a[k % 10], k / 10 % 3 / 2, k / 3 % 2)).collect();
-        std::fs::write(root.path().join("loans.csv"), format!("a,b,c\n{lines}")).unwrap();
+        let root = folder_with_loans();
         let kind = over(root.path());
         (root, kind)
     }
 
     fn over(folder: &Path) -> RelativeErrors {
-        let folders = Folders {
-            user: Some(folder.to_owned()),
-            tables: folder.join("tables"),
-            downloads: folder.join("downloads"),
-        };
-        RelativeErrors::new(Catalogue::new(folder, folders))
+        RelativeErrors::new(catalogue_of(folder))
     }
 
     const GRID: &str = "epsilons = [0.5, 1.0]\ndelta = 1e-4\ntrials = 3\nsanity_share = 0.01\n\

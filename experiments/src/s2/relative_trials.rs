@@ -6,12 +6,10 @@ use std::time::Instant;
 
 use matmech::access::PrivateTable;
 use matmech::domain::AttributeSet;
-use matmech::linalg;
 use matmech::mechanism::estimate_cells;
 use matmech::privacy::{Guarantee, PrivacyBudget, Rho};
-use matmech::strategy::{self, Strategy, StrategyFactor};
-use matmech::workload::Workload;
-use ndarray::{Array2, Axis};
+use matmech::strategy::{self, Problem, Strategy};
+use matmech::workload::{Gram, Workload};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
@@ -29,6 +27,9 @@ const MAX_STRATEGIES: usize = 6;
 
 /// Maximum number of cached workloads with their true answers.
 const MAX_TARGETS: usize = 3;
+
+/// Maximum number of cached Gram matrices of scaled workloads, up to 34 MB each.
+const MAX_GRAMS: usize = 3;
 
 /// Maximum number of cached errors: all of the largest experiment, a few numbers each.
 const MAX_ERRORS: usize = 1 << 14;
@@ -92,6 +93,7 @@ struct Target {
 pub(super) struct Trials {
     catalogue: Catalogue,
     targets: Remembered<(DataUse, String, u64), Target>,
+    grams: Remembered<String, Gram>,
     strategies: Remembered<(String, String), Strategy>,
     errors: Remembered<String, RelativeError>,
     expectations: Remembered<String, f64>,
@@ -102,6 +104,7 @@ impl Trials {
         Trials {
             catalogue,
             targets: Remembered::new(MAX_TARGETS),
+            grams: Remembered::new(MAX_GRAMS),
             strategies: Remembered::new(MAX_STRATEGIES),
             errors: Remembered::new(MAX_ERRORS),
             expectations: Remembered::new(MAX_ERRORS),
@@ -173,7 +176,7 @@ impl Trials {
     /// expectation is √(2/π) times the mean of s_q / max(true answer, sanity bound). At ε it is
     /// larger by √(2 ln(2/δ))/ε for every method.
     ///
-    /// *Cost*: an eigendecomposition, and [`Workload::answers`] per cell.
+    /// *Cost*: that of [`Problem::query_errors`].
     ///
     /// # Errors
     /// As [`Trials::error`].
@@ -187,7 +190,7 @@ impl Trials {
         self.expectations.get(key, || {
             let target = self.target(point, sanity_share)?;
             let strategy = self.strategy(&target.workload, point.workload, method)?;
-            let variances = target.variances(&strategy)?;
+            let variances = Problem::new(&target.workload).query_errors(&strategy)?;
             let sum: f64 = variances.iter().zip(&target.scales).map(|(v, s)| v.sqrt() / s).sum();
             Ok((2.0 / PI).sqrt() * sum / target.scales.len() as f64)
         })
@@ -227,7 +230,8 @@ impl Trials {
         method: &str,
     ) -> Result<Arc<Strategy>> {
         self.strategies.get((text.to_owned(), method.to_owned()), || {
-            let gram = workload.clone().normalised()?.gram()?;
+            let gram =
+                self.grams.get(text.to_owned(), || Ok(workload.clone().normalised()?.gram()?))?;
             let strategy = strategy::by_name(method)?.select(&gram)?.strategy;
             for factor in strategy.factors() {
                 factor.inverse()?;
@@ -238,30 +242,6 @@ impl Trials {
 }
 
 impl Target {
-    /// Returns the variance of every query at privacy cost 1.
-    ///
-    /// The covariance of the cells is `R Rᵀ`, so it is the sum of the squared answers of the query
-    /// to the columns of R.
-    fn variances(&self, strategy: &Strategy) -> Result<Vec<f64>> {
-        let roots = strategy
-            .factors()
-            .iter()
-            .map(root_of_covariance)
-            .collect::<matmech::Result<Vec<_>>>()?;
-        let views: Vec<_> = roots.iter().map(|root| root.view()).collect();
-        let columns: usize = roots.iter().map(|root| root.ncols()).product();
-        let mut variances = vec![0.0; self.scales.len()];
-        for index in 0..columns {
-            let mut unit = vec![0.0; columns];
-            unit[index] = 1.0;
-            let column = linalg::kron_apply(&views, unit).map_err(matmech::Error::from)?;
-            let answers = self.workload.answers(&column)?;
-            variances.iter_mut().zip(&answers).for_each(|(sum, x)| *sum += x * x);
-        }
-        let squared = strategy.sensitivity_squared();
-        Ok(variances.into_iter().map(|variance| squared * variance).collect())
-    }
-
     /// Runs one trial and returns the mean over the queries of
     /// |answer − true answer| / max(true answer, sanity bound).
     fn run(&self, strategy: &Strategy, rho: Rho, rng: &mut ChaCha20Rng) -> Result<f64> {
@@ -276,17 +256,6 @@ impl Target {
     }
 }
 
-/// Returns R with `(AᵀA)⁺ = R Rᵀ`, one column per nonzero eigenvalue.
-fn root_of_covariance(factor: &StrategyFactor) -> matmech::Result<Array2<f64>> {
-    let eigen = linalg::eigh(factor.covariance()?.view())?;
-    let kept = linalg::nonzero_eigenvalues(&eigen.values);
-    let mut root = eigen.vectors.select(Axis(1), &kept);
-    for (mut column, &index) in root.columns_mut().into_iter().zip(&kept) {
-        column *= eigen.values[index].sqrt();
-    }
-    Ok(root)
-}
-
 /// Returns ρ for the classical calibration of S2, β = ε²/(2 ln(2/δ)) = 2ρ.
 ///
 /// # Errors
@@ -295,4 +264,26 @@ fn root_of_covariance(factor: &StrategyFactor) -> matmech::Result<Array2<f64>> {
 pub(super) fn classical_rho(epsilon: f64, delta: f64) -> std::result::Result<Rho, matmech::Error> {
     let budget = PrivacyBudget::from(Guarantee::ApproximateClassical { epsilon, delta });
     Ok(budget.privacy_cost()?.rho())
+}
+
+/// Returns a folder with a file of 120 records over 4 × 2 × 2 cells, `loans`.
+#[cfg(test)]
+pub(super) fn folder_with_loans() -> tempfile::TempDir {
+    let root = tempfile::tempdir().unwrap();
+    let a = [0, 0, 0, 0, 1, 1, 1, 2, 2, 3];
+    let lines: String =
+        (0..120).map(|k| format!("{},{},{}\n", a[k % 10], k / 10 % 3 / 2, k / 3 % 2)).collect();
+    std::fs::write(root.path().join("loans.csv"), format!("a,b,c\n{lines}")).unwrap();
+    root
+}
+
+/// Returns the catalogue of the tables in a folder.
+#[cfg(test)]
+pub(super) fn catalogue_of(folder: &std::path::Path) -> Catalogue {
+    let folders = crate::datasets::Folders {
+        user: Some(folder.to_owned()),
+        tables: folder.join("tables"),
+        downloads: folder.join("downloads"),
+    };
+    Catalogue::new(folder, folders)
 }

@@ -46,7 +46,7 @@ pub use marginal_gram::check_terms;
 pub use matrices::{Matrices, MatrixSource};
 pub use projection::projected;
 pub use query_group::{GroupQueries, QueryGroup};
-pub use query_set::Workload;
+pub use query_set::{Structure, Workload};
 pub use recurrence::Recurrence;
 pub use sample::{RangeSample, range_count};
 pub use shape::format_shape;

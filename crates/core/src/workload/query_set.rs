@@ -48,6 +48,21 @@ pub(super) enum Queries {
     Union(Vec<Workload>),
 }
 
+/// How the queries of a workload are made of simpler ones.
+#[derive(Debug, Clone, Copy)]
+pub enum Structure<'a> {
+    /// The Kronecker product of families, each with the sizes of its attributes.
+    Product(&'a [(Family, Vec<usize>)]),
+    /// A workload over the same cells in another order: cell k is its cell `order[k]`.
+    Permuted(&'a Workload, &'a [usize]),
+    /// Workloads over marginals, each with its set of attributes.
+    Marginals(&'a [(AttributeSet, Workload)]),
+    /// Workloads over the same cells.
+    Union(&'a [Workload]),
+    /// Queries that are listed one by one ([`Workload::rows`]).
+    Listed,
+}
+
 impl Workload {
     /// Creates the Kronecker product of families, one per attribute, or one per pair for families
     /// on pairs.
@@ -258,6 +273,23 @@ impl Workload {
     /// Returns the families with their sizes, if the workload is a product of families.
     pub fn families(&self) -> Option<&[(Family, Vec<usize>)]> {
         if let Queries::Product(factors) = &self.queries { Some(factors) } else { None }
+    }
+
+    /// Returns how the queries are made of simpler ones, which have the order of
+    /// [`Workload::rows`].
+    pub fn structure(&self) -> Structure<'_> {
+        match &self.queries {
+            Queries::Product(factors) => Structure::Product(factors),
+            Queries::Permuted(inner, order) => Structure::Permuted(inner, order),
+            Queries::Marginals(parts) => Structure::Marginals(parts.parts()),
+            Queries::Union(parts) => Structure::Union(parts),
+            Queries::Explicit(_)
+            | Queries::Sparse(_)
+            | Queries::Sample(_)
+            | Queries::Training(_)
+            | Queries::Residual(_)
+            | Queries::Normalised(_) => Structure::Listed,
+        }
     }
 
     /// Returns the nodes of a hierarchy, if they are the queries.
