@@ -2,18 +2,20 @@
 //!
 //! ```text
 //! model = independent attributes (width 3, 9 sweeps)
-//! for kind in (pairs, larger sets):
-//!     for every measured set g of the kind:
+//! for kind in (pairs, larger sets), in at most four rounds:
+//!     for every measured set g of the kind that is not accepted:
 //!         q = max(present estimate of g, 1e-3); L_g = log-likelihoods of the widths
 //!     learn the prior of the kind's widths from all L_g
-//!     candidates: max_k L_g(k) − L_g(0) > threshold, by ‖update(q) − q‖₁ descending
+//!     candidates: max_k L_g(k) − L_g(0) > threshold, by ‖update(q) − q‖₁ descending;
+//!     in the first round of pairs only those that form a forest
 //!     a candidate is a factor of the junction tree, with its measured subsets, if the tree stays
 //!     within its limit; otherwise it is outside the tree
-//!     sweep
+//!     a few sweeps
+//! sweep; replace the marginals of factors that do not fit their evidence
 //! ```
 //!
 //! The estimates of larger sets include the accepted pairs. *Cost*: the marginals of all measured
-//! sets, once per kind, and the sweeps. *Source*: ours.
+//! sets, once per round, and the sweeps. *Source*: ours.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,9 +1,9 @@
 //! `staged`: adaptive measurement of residuals without private selection.
 //!
 //! ```text
-//! measure the total and all residuals of the closure W↓ coarsely (25.5 % of ρ), with levels in
+//! measure the total and all residuals of the closure W↓ coarsely (35.5 % of ρ), with levels in
 //!     rounds: products of coarser levels before those of finer ones, which must pay
-//! for share in (1, 3, 9)/13 of the rest:
+//! for share in (1, 1, 1)/3 of the rest:
 //!     fit a small model with learned widths to everything measured
 //!     plan precisions that minimise the predicted error; measure the residuals again
 //! fit the model, and answer
