@@ -89,8 +89,9 @@ fn unbiased(n: f64, budget: f64) -> f64 {
     4.0 * (2.0 / PI * variance).sqrt()
 }
 
-/// The errors of every pair are at most 3 times the unbiased ones, and fall like 1/√ρ, for AND, OR
-/// and XOR on 3, 8 and 12 attributes, with and without the switch to unbiased answers.
+/// The errors of every pair are at most 3 times the unbiased ones (for `planned`, with one stage, 4
+/// times), and fall like 1/√ρ, for AND, OR and XOR on 3, 8 and 12 attributes, with and without the
+/// switch to unbiased answers.
 #[test]
 fn dependences_that_the_model_creates_are_corrected() {
     let identity = GroupFamily::Product(Family::IDENTITY);
@@ -99,12 +100,13 @@ fn dependences_that_the_model_creates_are_corrected() {
         let workload = GroupedWorkload::all_ways(schema.clone(), &identity, &[2]).unwrap();
         for (name, operation) in OPERATIONS {
             let records = colliders(&schema, operation);
-            for mechanism in ["staged(switch=0)", "staged", "planned"] {
+            for (mechanism, limit) in [("staged(switch=0)", 3.0), ("staged", 3.0), ("planned", 4.0)]
+            {
                 let mechanism = by_name(mechanism).unwrap();
                 let mut means = Vec::new();
                 for budget in [0.01, 0.16, 2.56] {
                     let found = errors(&*mechanism, &records, &workload, budget);
-                    let bound = 3.0 * unbiased(attributes as f64, budget);
+                    let bound = limit * unbiased(attributes as f64, budget);
                     let largest = found.iter().copied().fold(0.0, f64::max);
                     let case = format!("{mechanism:?}, {name}, {attributes}, ρ = {budget}");
                     assert!(largest < bound, "{case}: {largest} of {bound}");

@@ -1,8 +1,8 @@
 //! `staged`: adaptive measurement of residuals without private selection.
 //!
 //! ```text
-//! measure the total and all residuals of the closure W↓ coarsely (35.5 % of ρ), with levels in
-//!     rounds: products of coarser levels before those of finer ones, which must pay
+//! measure the total and the residuals of the closure W↓ coarsely (35.5 % of ρ), in rounds: single
+//!     attributes, products, and those of finer levels; products must pay
 //! for share in (1, 1, 1)/3 of the rest:
 //!     fit a small model with learned widths to everything measured
 //!     plan precisions that minimise the predicted error; measure the residuals again

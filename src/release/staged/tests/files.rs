@@ -22,19 +22,19 @@ fn interrupted_releases_have_fewer_stages() {
     let planned = planned(&[3, 2], PAIRS, "staged(switch=0)", 1.0, PrivacyUnit::default(), 0.03);
     let records = records_of(planned.plan.schema(), &rows(&[3, 2]));
     let measured = released(&planned, &records, 1);
-    assert_eq!(measured.stages.len(), 4);
-    for complete in 0..=4 {
+    assert_eq!(measured.stages.len(), 5);
+    for complete in 0..=5 {
         let folder = tempfile::tempdir().unwrap();
         write(&measured, folder.path());
         std::fs::remove_file(folder.path().join("certificate/SHA256SUMS")).unwrap();
-        for stage in complete..4 {
+        for stage in complete..5 {
             let stage = folder.path().join(format!("stage-{stage}"));
             std::fs::remove_file(stage.join("SHA256SUMS")).unwrap();
             if stage.ends_with(format!("stage-{}", complete + 1)) {
                 std::fs::remove_dir_all(&stage).unwrap();
             }
         }
-        for stage in complete + 1..4 {
+        for stage in complete + 1..5 {
             let _ = std::fs::remove_dir_all(folder.path().join(format!("stage-{stage}")));
         }
         let read = StagedMeasurements::read(folder.path());
