@@ -63,64 +63,83 @@ fn errors(
     errors
 }
 
-/// Returns the expected L1 error of a pair of binary attributes by ResidualPlanner for all pairs of
-/// n attributes.
-///
-/// With V_τ = v_τ Σ_γ n_γ and p_τ = 2^(−|τ|), the variances are σ_τ² = S √(p_τ/V_τ)/(2ρ) with
-/// S = Σ √(V_τ p_τ), and a cell of a pair has variance Σ_{τ⊆γ} v_τ σ_τ².
-fn unbiased(n: f64, budget: f64) -> f64 {
-    // The number of residuals of an order, and of the pairs that contain one.
-    let numbers = [1.0, n, n * (n - 1.0) / 2.0];
-    let pairs = [numbers[2], n - 1.0, 1.0];
-    // v_τ = 4^(k − 2) p_τ for a residual on k attributes.
-    let price = |k: usize| 0.5f64.powi(k as i32);
-    let coefficient = |k: usize| 0.25f64.powi(2 - k as i32) * price(k);
-    let scale: f64 = (0..3)
-        .map(|k| numbers[k] * (4.0 * pairs[k] * coefficient(k) * price(k)).sqrt())
-        .sum::<f64>()
-        / (2.0 * budget);
-    let in_pair = [1.0, 2.0, 1.0];
-    let variance: f64 = (0..3)
-        .map(|k| {
-            let of_residual = scale * (price(k) / (4.0 * pairs[k] * coefficient(k))).sqrt();
-            in_pair[k] * coefficient(k) * of_residual
-        })
-        .sum();
-    4.0 * (2.0 / PI * variance).sqrt()
+/// p_τ of a residual on k binary attributes.
+fn price(k: usize) -> f64 {
+    0.5f64.powi(k as i32)
 }
 
-/// The errors of every pair are at most 3 times the unbiased ones (for `planned`, with one stage, 4
-/// times), and fall like 1/√ρ, for AND, OR and XOR on 3, 8 and 12 attributes, with and without the
-/// switch to unbiased answers.
+/// v_τ of a residual on k of the two binary attributes of a pair.
+fn coefficient(k: usize) -> f64 {
+    0.25f64.powi(2 - k as i32) * price(k)
+}
+
+/// The numbers of residuals on 0, 1 and 2 of n attributes.
+fn numbers(n: f64) -> [f64; 3] {
+    [1.0, n, n * (n - 1.0) / 2.0]
+}
+
+/// Returns the expected L1 error of the unbiased estimate of a pair of binary attributes.
+///
+/// A cell has variance Σ_{τ⊆γ} v_τ σ_τ², for given σ_τ² by the number of attributes.
+fn unbiased(variances: [f64; 3]) -> f64 {
+    let term = |k: usize| [1.0, 2.0, 1.0][k] * coefficient(k) * variances[k];
+    4.0 * (2.0 / PI * (0..3).map(term).sum::<f64>()).sqrt()
+}
+
+/// Returns the variances of ResidualPlanner for all pairs of n attributes.
+///
+/// With V_τ = v_τ Σ_γ n_γ, σ_τ² = S √(p_τ/V_τ)/(2ρ), S = Σ √(V_τ p_τ).
+fn of_residual_planner(n: f64, budget: f64) -> [f64; 3] {
+    let pairs = [numbers(n)[2], n - 1.0, 1.0];
+    let value = |k: usize| 4.0 * pairs[k] * coefficient(k);
+    let sum: f64 = (0..3).map(|k| numbers(n)[k] * (value(k) * price(k)).sqrt()).sum();
+    [0, 1, 2].map(|k| sum / (2.0 * budget) * (price(k) / value(k)).sqrt())
+}
+
+/// Returns the variances of a budget divided by shares: σ_τ² = (number) p_τ/(2 share ρ).
+fn of_shares(n: f64, budget: f64, shares: [f64; 3]) -> [f64; 3] {
+    let all: f64 = shares.iter().sum();
+    [0, 1, 2].map(|k| numbers(n)[k] * price(k) * all / (2.0 * shares[k] * budget))
+}
+
+/// The errors of every pair are at most 3 times the unbiased ones, and fall like 1/√ρ, for AND, OR
+/// and XOR on 3, 8 and 12 attributes, with and without the switch to unbiased answers.
+///
+/// The unbiased errors are those of ResidualPlanner, and for `planned` those of its own measurements.
 #[test]
 fn dependences_that_the_model_creates_are_corrected() {
     let identity = GroupFamily::Product(Family::IDENTITY);
     for attributes in [3, 8, 12] {
         let schema = schema(&vec![2; attributes]);
         let workload = GroupedWorkload::all_ways(schema.clone(), &identity, &[2]).unwrap();
+        let n = attributes as f64;
         for (name, operation) in OPERATIONS {
             let records = colliders(&schema, operation);
-            for (mechanism, limit) in [("staged(switch=0)", 3.0), ("staged", 3.0), ("planned", 4.0)]
-            {
-                let mechanism = by_name(mechanism).unwrap();
+            for mechanism in ["staged(switch=0)", "staged", "planned"] {
+                let of = by_name(mechanism).unwrap();
                 let mut means = Vec::new();
                 for budget in [0.01, 0.16, 2.56] {
-                    let found = errors(&*mechanism, &records, &workload, budget);
-                    let bound = limit * unbiased(attributes as f64, budget);
+                    let found = errors(&*of, &records, &workload, budget);
+                    let bound = 3.0
+                        * unbiased(match mechanism {
+                            "planned" => of_shares(n, budget, [0.005, 0.1, 0.595]),
+                            _ => of_residual_planner(n, budget),
+                        });
                     let largest = found.iter().copied().fold(0.0, f64::max);
-                    let case = format!("{mechanism:?}, {name}, {attributes}, ρ = {budget}");
+                    let case = format!("{mechanism}, {name}, {attributes}, ρ = {budget}");
                     assert!(largest < bound, "{case}: {largest} of {bound}");
                     means.push(found.iter().sum::<f64>() / found.len() as f64);
                 }
                 // 1/√ρ gives a factor of 16.
                 let factor = means[0] / means[2];
-                assert!((8.0..32.0).contains(&factor), "{name}, {attributes}: {means:?}");
+                let case = format!("{mechanism}, {name}, {attributes}");
+                assert!((6.0..40.0).contains(&factor), "{case}: {means:?}");
             }
         }
     }
 }
 
-/// The closed form of the unbiased error is that of the mechanism.
+/// The closed forms of the unbiased error are those of ResidualPlanner.
 #[test]
 fn the_unbiased_error_is_that_of_residual_planner() {
     let identity = GroupFamily::Product(Family::IDENTITY);
@@ -131,7 +150,7 @@ fn the_unbiased_error_is_that_of_residual_planner() {
         let records = colliders(&schema, OPERATIONS[0].1);
         let found = errors(&*planner, &records, &workload, 0.1);
         let mean = found.iter().sum::<f64>() / found.len() as f64;
-        let expected = unbiased(attributes as f64, 0.1);
+        let expected = unbiased(of_residual_planner(attributes as f64, 0.1));
         assert!((mean / expected - 1.0).abs() < 0.25, "{attributes}: {mean}, {expected}");
     }
 }

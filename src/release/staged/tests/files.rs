@@ -58,7 +58,7 @@ fn missing_stages_are_refused() {
     let planned = planned(&[3, 2], PAIRS, "staged(switch=0)", 1.0, PrivacyUnit::default(), 0.03);
     let records = records_of(planned.plan.schema(), &rows(&[3, 2]));
     let measured = released(&planned, &records, 1);
-    for (stage, said) in [(1, "stage-1"), (3, "stages of the release")] {
+    for (stage, said) in [(1, "stage-1"), (4, "stages of the release")] {
         let folder = tempfile::tempdir().unwrap();
         write(&measured, folder.path());
         let stage = folder.path().join(format!("stage-{stage}"));

@@ -104,7 +104,7 @@ fn options_that_leave_nothing_for_a_stage_are_refused_before_the_reservation() {
         "staged(total=0.5,pairs=0.5)",
         "staged(ratio=1e308)",
         "staged(ratio=1e-308)",
-        "staged(stages=100)",
+        "staged(stages=100,ratio=3)",
         "staged(pseudo-observations=1e300)",
         "staged(max-mb=1e300)",
         "staged(switch=1e300)",
