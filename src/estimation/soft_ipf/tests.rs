@@ -72,6 +72,26 @@ fn the_fixed_point_of_a_factor_is_the_minimiser_of_its_objective() {
 
 /// Sweeps over a model of one pair converge to the minimiser: to 1e-3 records with the default
 /// tolerance, to a relative 1e-8 with a small one.
+/// A projection has the given sum, and satisfies the conditions of the nearest point: y − v is the same
+/// for all positive cells, and no larger y is 0.
+#[test]
+fn projections_are_the_nearest_nonnegative_points() {
+    let mut rng = rng(21);
+    for _ in 0..200 {
+        let n = rng.random_range(1..40);
+        let y: Vec<f64> = (0..n).map(|_| rng.random_range(-30.0..50.0)).collect();
+        let total = rng.random_range(1.0..200.0);
+        let mut update = Update::default();
+        update.project(&y, total);
+        let v = &update.values;
+        assert_relative_eq!(v.iter().sum::<f64>(), total, max_relative = 1e-9);
+        let largest = y.iter().zip(v).find(|(_, v)| **v > 0.0).map(|(y, v)| y - v).unwrap();
+        for (y, v) in y.iter().zip(v) {
+            assert!(if *v > 0.0 { (y - v - largest).abs() < 1e-9 } else { *y <= largest + 1e-9 });
+        }
+    }
+}
+
 #[test]
 fn sweeps_over_one_factor_end_at_its_minimiser() {
     let widths = Widths { pair: Width::Fixed(1.5), ..Widths::fixed(FIXED) };
