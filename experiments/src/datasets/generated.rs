@@ -14,7 +14,7 @@
 //!   probabilities b. It is √s_i ⟨u_i, z⟩ + √(1 − s_i) e_i, where u_i is a uniform unit vector, s_i
 //!   is uniform on [0, `share`], and z (the factors) and e_i are independent standard normal
 //!   numbers of the record.
-//! - `colliders`: so many triples of binary attributes A, B, C come before these: fair coins A, B,
+//! - `colliders`: the number of triples of binary attributes A, B, C before these: fair coins A, B,
 //!   and C = A ∧ B, A ∨ B, A ⊕ B in turn. The pairs of a triple with ⊕ are independent.
 //!
 //! A random permutation of the attributes comes last, so that the order tells nothing.
