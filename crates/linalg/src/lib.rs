@@ -39,7 +39,8 @@ mod triangular;
 pub use anderson::{Anderson, StepLimit};
 pub use dense::{
     Backend, Eigh, RowSpace, add_gram, cholesky, cholesky_with, eigh, eigh_with, eigvalsh,
-    full_rank_cholesky, matmul, product, row_space, spd_inverse, spd_inverse_with, spd_solve,
+    full_rank_cholesky, matmul, matmul_by_lower_transposed, product, row_space, spd_inverse,
+    spd_inverse_with, spd_solve,
 };
 pub use error::{Error, Result};
 pub use exponential::exponentials;

@@ -2,7 +2,7 @@
 
 use ndarray::Array2;
 
-use super::form::{AllocatedForm, square_root};
+use super::form::{AllocatedForm, banded_square_root};
 
 /// All lower triangular strategies with entries in p bands.
 #[derive(Debug, Clone, Copy)]
@@ -27,8 +27,8 @@ impl Banded {
 }
 
 impl AllocatedForm for Banded {
-    fn start(&self) -> Vec<f64> {
-        let c: Vec<f64> = square_root(self.bands).collect();
+    fn start(&self, bands: usize) -> Vec<f64> {
+        let c = banded_square_root(bands, self.bands);
         self.positions().map(|(t, s)| c[t - s]).collect()
     }
 

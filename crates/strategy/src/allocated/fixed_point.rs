@@ -17,8 +17,8 @@ use matmech_linalg::QuasiNewton;
 const SEED: u64 = 0x5eed_0f17;
 
 /// Samples times bins of an estimate, and their number, from and to.
-const WORK: f64 = 4e6;
-const SAMPLES: (f64, f64) = (8e3, 3e4);
+const WORK: f64 = 1e7;
+const SAMPLES: (f64, f64) = (2e4, 3e4);
 
 /// η at ε ≤ 1, divided by ε above.
 const MOVE: f64 = 0.6;
@@ -73,7 +73,8 @@ pub struct AllocatedFit {
     pub status: Status,
 }
 
-/// Fits a strategy of a form to random allocation, from its start or from given variables.
+/// Fits a strategy of a form to random allocation, from given variables or from the form's start with
+/// the best number of bands, of powers of 2 up to where the error rises.
 ///
 /// `gram` is G, n×n. Deterministic. O(n³) per step and, for (ε, δ), O(b²) per sample.
 ///
@@ -87,8 +88,7 @@ pub fn fit(
     start: Option<Vec<f64>>,
     limits: &FitLimits,
 ) -> Result<AllocatedFit> {
-    let mut x = start.unwrap_or_else(|| form.start());
-    let count = gram.nrows() / epochs;
+    let (steps, count) = (gram.nrows(), gram.nrows() / epochs);
     let eta = match limit {
         PrivacyLimit::HockeyStick(target) => MOVE / target.epsilon.max(1.0),
         PrivacyLimit::ChiSquare(_) => 1.0,
@@ -97,24 +97,50 @@ pub fn fit(
     let patience = (2.0 / eta).ceil() as usize;
     // σ of the last strategy, over the norm of its largest bin: the loss does not fix the scale of C.
     let mut near = 1.0;
-    // The strategy, its error and the cost of variables.
-    let mut estimated = |x: &[f64], round: u64| -> Result<(Array2<f64>, f64, Cost)> {
+    // The strategy of variables, M, the noise variance and the error.
+    let mut assessed = |x: &[f64]| -> Result<(Array2<f64>, Bins, f64, f64)> {
         let strategy = form.matrix(x);
         let bins = Bins::of_strategy(strategy.view(), epochs)?;
-        let (variance, cost) = match limit {
+        let variance = match limit {
             PrivacyLimit::HockeyStick(target) => {
                 let norm = bins.largest().0.sqrt();
                 let sigma = estimated_noise(&bins, target, near * norm)?;
                 near = sigma / norm;
-                let drawn = (samples_of(count), SEED ^ (round + 1) << 32);
-                let found = posterior(&bins, (sigma, target.epsilon), drawn);
-                (sigma * sigma, Cost::linear(found))
+                sigma * sigma
             }
-            PrivacyLimit::ChiSquare(divergence) => {
-                (variance_of(bins.gram(), divergence), Cost::Variance(divergence))
-            }
+            PrivacyLimit::ChiSquare(divergence) => variance_of(bins.gram(), divergence),
         };
         let error = variance * total_error(gram, strategy.view());
+        Ok((strategy, bins, variance, error))
+    };
+    let mut x = match start {
+        Some(start) => start,
+        None => {
+            let mut best = (f64::INFINITY, Vec::new());
+            for bands in std::iter::successors(Some(2), |bands| Some(2 * bands)) {
+                let x = form.start(bands);
+                let (.., error) = assessed(&x)?;
+                if error >= best.0 {
+                    break;
+                }
+                best = (error, x);
+                if bands >= steps {
+                    break;
+                }
+            }
+            best.1
+        }
+    };
+    // The strategy, its error and the cost of variables.
+    let mut estimated = |x: &[f64], round: u64| -> Result<(Array2<f64>, f64, Cost)> {
+        let (strategy, bins, variance, error) = assessed(x)?;
+        let cost = match limit {
+            PrivacyLimit::HockeyStick(target) => {
+                let drawn = (samples_of(count), SEED ^ (round + 1) << 32);
+                Cost::linear(posterior(&bins, (variance.sqrt(), target.epsilon), drawn))
+            }
+            PrivacyLimit::ChiSquare(divergence) => Cost::Variance(divergence),
+        };
         Ok((strategy, error, cost))
     };
     let (mut strategy, mut error, mut old) = estimated(&x, 0)?;

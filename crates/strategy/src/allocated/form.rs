@@ -4,8 +4,9 @@ use ndarray::Array2;
 
 /// A family of lower triangular strategies. Their cost is that of the absolute values.
 pub trait AllocatedForm {
-    /// Returns the variables of the start, a strategy near the square root of the prefix sums.
-    fn start(&self) -> Vec<f64>;
+    /// Returns the variables of a start: a strategy near the square root of the prefix sums, of which
+    /// only the first bands are used where the form allows that.
+    fn start(&self, bands: usize) -> Vec<f64>;
 
     /// Returns the index from which on the variables are nonnegative.
     fn first_bounded(&self) -> usize {
@@ -28,4 +29,11 @@ pub(super) fn square_root(n: usize) -> impl Iterator<Item = f64> {
         c *= (lag as f64 + 0.5) / (lag as f64 + 1.0);
         current
     })
+}
+
+/// Returns the first `bands` coefficients of (1 − x)^(−½), and zeros up to n coefficients.
+pub(super) fn banded_square_root(bands: usize, n: usize) -> Vec<f64> {
+    let mut c: Vec<f64> = square_root(n).collect();
+    c.iter_mut().skip(bands).for_each(|c| *c = 0.0);
+    c
 }

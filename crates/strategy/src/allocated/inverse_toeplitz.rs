@@ -34,8 +34,8 @@ impl InverseToeplitz {
 }
 
 impl AllocatedForm for InverseToeplitz {
-    /// The coefficients of 1 − (1 − x)^½.
-    fn start(&self) -> Vec<f64> {
+    /// The coefficients of 1 − (1 − x)^½, for any number of bands of C.
+    fn start(&self, _: usize) -> Vec<f64> {
         let roots = square_root(self.bands.max(2)).take(self.bands - 1);
         roots.enumerate().map(|(k, c)| c / (2.0 * (k + 1) as f64)).collect()
     }

@@ -61,7 +61,7 @@ pub(crate) fn select(problem: &Problem<'_>, options: &Optimal) -> Result<Selecti
     let found = match options.divergence {
         Divergence::HockeyStick => fitted(PrivacyLimit::HockeyStick(target), None)?,
         Divergence::ChiSquare => {
-            fit_at_target(&toeplitz.matrix(&toeplitz.start()), epochs, target, fitted)?
+            fit_at_target(&toeplitz.matrix(&toeplitz.start(bands)), epochs, target, fitted)?
         }
     };
     let mut details =

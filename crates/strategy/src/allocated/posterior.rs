@@ -3,7 +3,8 @@
 use ndarray::{Array2, Axis};
 
 use crate::allocation::Bins;
-use crate::allocation::mixture::{Mixture, Purpose};
+use crate::allocation::mixture::Mixture;
+use crate::allocation::outputs::Outputs;
 use matmech_linalg::add_gram;
 
 /// Standard deviation of the window of ln L.
@@ -29,10 +30,10 @@ pub(super) fn posterior(
     let mut found = Array2::zeros((count, count));
     let mut batch = Array2::<f64>::zeros((BATCH, count));
     let mut filled = 0;
-    let mixture = Mixture::new(bins, (sigma, epsilon), Purpose::Estimate, seed ^ 1);
+    let mixture = Mixture::new(bins, (sigma, epsilon), seed ^ 1);
     let distance = |ln_ratio: f64| (ln_ratio - epsilon) / WIDTH;
     let wanted = |ln_ratio: f64| distance(ln_ratio).abs() <= REACH;
-    mixture.sample(samples, seed, wanted, |sample| {
+    mixture.sample(&Outputs::new(bins, samples, seed), wanted, |sample| {
         // Under P.
         let ln = sample.ln_weight + sample.ln_ratio - 0.5 * distance(sample.ln_ratio).powi(2);
         let sum: f64 = sample.ratios.iter().sum();

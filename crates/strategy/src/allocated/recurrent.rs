@@ -2,7 +2,7 @@
 
 use ndarray::Array2;
 
-use super::form::{AllocatedForm, square_root};
+use super::form::{AllocatedForm, banded_square_root};
 
 /// Largest rate of the start, and the smallest times its memory.
 const RATES: (f64, f64) = (1.0, 1.5);
@@ -51,23 +51,22 @@ impl Recurrent {
     }
 }
 
-impl Recurrent {
-    /// Returns variables of exponentials that fit the first `bands` bands of the square root; the
-    /// slowest has a memory of about `memory` steps.
-    pub fn start_of(&self, bands: usize, memory: f64) -> Vec<f64> {
+impl AllocatedForm for Recurrent {
+    /// Exponentials that fit the bands; the slowest has a memory of about n steps.
+    fn start(&self, bands: usize) -> Vec<f64> {
         let (n, count) = (self.steps, self.buffers);
-        let least = RATES.1 / memory.max(2.0);
+        let least = RATES.1 / n.max(2) as f64;
         let share = |j: usize| j as f64 / (count.max(2) - 1) as f64;
         let rates: Vec<f64> =
             (0..count).map(|j| RATES.0 * (least / RATES.0).powf(share(j))).collect();
-        let mut target: Vec<f64> = square_root(n.max(2)).skip(1).collect();
-        target.iter_mut().skip(bands.max(2) - 1).for_each(|c| *c = 0.0);
+        let mut residual = banded_square_root(bands.max(2), n.max(2));
+        residual.remove(0);
         let curves: Vec<Vec<f64>> = rates
             .iter()
-            .map(|rate| (1..=target.len()).map(|lag| (-rate * lag as f64).exp()).collect())
+            .map(|rate| (1..=residual.len()).map(|lag| (-rate * lag as f64).exp()).collect())
             .collect();
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-        let (mut residual, mut weights) = (target, vec![0.0; count]);
+        let mut weights = vec![0.0; count];
         for _ in 0..SWEEPS {
             for (weight, curve) in weights.iter_mut().zip(&curves) {
                 let change = dot(curve, &residual) / dot(curve, curve);
@@ -80,12 +79,6 @@ impl Recurrent {
         let repeated = || roots.iter().copied().cycle().take(n * count);
         let logarithms = rates.into_iter().map(f64::ln);
         logarithms.chain(repeated()).chain(repeated()).chain((0..n).map(|_| 1.0)).collect()
-    }
-}
-
-impl AllocatedForm for Recurrent {
-    fn start(&self) -> Vec<f64> {
-        self.start_of(self.steps, self.steps as f64)
     }
 
     fn first_bounded(&self) -> usize {

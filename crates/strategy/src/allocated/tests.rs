@@ -39,7 +39,7 @@ fn derivatives_match_differences() {
     let costs = [Cost::linear(posterior), Cost::Variance(0.8)];
     for (form, cost) in forms.iter().flat_map(|form| costs.iter().map(move |cost| (*form, cost))) {
         let loss = Loss { form, gram: gram.view(), cost, bins: 3 };
-        let mut x = form.start();
+        let mut x = form.start(6);
         x.iter_mut().enumerate().for_each(|(i, x)| *x *= 1.0 + 0.05 * (i as f64).sin());
         let (_, gradient) = loss.evaluate(&x).unwrap();
         for i in 0..x.len() {
@@ -92,7 +92,7 @@ fn inverse_toeplitz_strategies_have_banded_inverses() {
         assert!((x - expected).abs() < 1e-12, "{t} {s}: {x}");
         assert!(strategy[[t, s]] >= 0.0);
     }
-    assert_eq!(form.start(), [0.5, 0.125, 0.0625]);
+    assert_eq!(form.start(9), [0.5, 0.125, 0.0625]);
     let (gram, target) = (prefix(24), PrivacyTarget { epsilon: 1.0, delta: 1e-2 });
     let form = InverseToeplitz { steps: 24, bands: 2 };
     let error = |x: Option<Vec<f64>>, rounds: Option<usize>| {

@@ -2,7 +2,7 @@
 
 use ndarray::Array2;
 
-use super::form::{AllocatedForm, square_root};
+use super::form::{AllocatedForm, banded_square_root};
 
 /// Lower triangular Toeplitz strategies with p bands.
 #[derive(Debug, Clone, Copy)]
@@ -14,8 +14,8 @@ pub struct Toeplitz {
 }
 
 impl AllocatedForm for Toeplitz {
-    fn start(&self) -> Vec<f64> {
-        square_root(self.bands).collect()
+    fn start(&self, bands: usize) -> Vec<f64> {
+        banded_square_root(bands, self.bands)
     }
 
     fn matrix(&self, x: &[f64]) -> Array2<f64> {

@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use super::bins::Bins;
 use super::confidence::Weights;
-use super::mixture::{Mixture, Purpose};
+use super::mixture::Mixture;
+use super::outputs::Outputs;
 use super::removed::Removal;
 use super::search::zero_of_decreasing;
 use super::{added, removed};
@@ -25,7 +26,7 @@ const FAILURE: (f64, f64) = (0.01, 1e-6);
 const SHARES_OF_SEARCH: [f64; 2] = [0.02, 0.1];
 
 /// Relative step for the derivative of ln δ.
-const STEP: f64 = 0.01;
+const STEP: f64 = 0.03;
 
 /// Samples of a rough estimate.
 const ROUGH_SAMPLES: usize = 20_000;
@@ -33,8 +34,8 @@ const ROUGH_SAMPLES: usize = 20_000;
 /// Smallest estimate of δ, as a share of the bound on it.
 const MIN_ESTIMATE: f64 = 0.2;
 
-/// Precision of ln δ in the search.
-const PRECISION: f64 = 1e-3;
+/// Distances of ln δ from its target between which the search takes a line, first and last.
+const NEAR: [f64; 2] = [1.0, 0.5];
 
 /// Maximum number of confidence bounds.
 const TRIES: u32 = 16;
@@ -167,13 +168,14 @@ impl<'a> AllocationAccountant<'a> {
         let failure = match self.options.failure_probability {
             Some(failure) => failure,
             None => {
-                let mixture =
-                    Mixture::new(self.bins, (sigma, epsilon), Purpose::Bound, self.seed(0) ^ 1);
-                let rough = added::weights(&mixture, epsilon, (ROUGH_SAMPLES, self.seed(0)));
+                let mixture = Mixture::new(self.bins, (sigma, epsilon), self.seed(0) ^ 1);
+                let outputs = Outputs::new(self.bins, ROUGH_SAMPLES, self.seed(0));
+                let rough = added::weights(&mixture, epsilon, &outputs);
                 (FAILURE.0 * rough.mean()).clamp(1e-30, FAILURE.1)
             }
         };
-        let (evaluation, _, upper) = self.certified((sigma, epsilon), failure, 1);
+        let pilot = self.pilot(SHARES_OF_SEARCH[1]);
+        let (evaluation, _, upper) = self.certified((sigma, epsilon), failure, 1, &pilot);
         Ok(AllocationGuarantee {
             sigma,
             epsilon,
@@ -203,37 +205,36 @@ impl<'a> AllocationAccountant<'a> {
         }
         let target = delta - failure;
         // The logarithm of a predicted confidence bound, relative to the target.
-        let excess = |x: f64, share: f64| {
+        let excess = |x: f64, pilot: &Outputs<'_>| {
             let (sigma, epsilon) = at(x);
-            let samples = ((self.samples as f64 * share) as usize).max(1000);
             let predicted = |found: Weights| {
                 let part = 0.25 * failure;
                 let bet = found.best_bet(self.samples, part);
                 found.upper(bet, self.samples, part) + found.standard_error()
             };
-            let mixture =
-                Mixture::new(self.bins, (sigma, epsilon), Purpose::Bound, self.seed(0) ^ 1);
-            let drawn = (samples, self.seed(0) ^ 2);
-            let mut bound = predicted(added::weights(&mixture, epsilon, drawn));
-            if removed::jensen(self.bins, (sigma, epsilon)) > bound {
-                bound =
-                    bound.max(self.removal((sigma, epsilon), samples, 0.25 * failure).predicted);
+            let mixture = Mixture::new(self.bins, (sigma, epsilon), self.seed(0) ^ 1);
+            let mut bound = predicted(added::weights(&mixture, epsilon, pilot));
+            if removed::jensen(self.bins, at(x)) > bound {
+                let removal = Removal::new(pilot, at(x), self.samples, 0.25 * failure);
+                bound = bound.max(removal.predicted);
             }
             Ok::<_, Error>((bound / target).ln())
         };
-        let rough = zero_of_decreasing(start, 0.1, |x| excess(x, SHARES_OF_SEARCH[0]))?;
+        let pilot = self.pilot(SHARES_OF_SEARCH[0]);
+        let rough = zero_of_decreasing(start, NEAR[0], |x| excess(x, &pilot))?;
         let rough = rough.ok_or_else(|| self.out_of_reach(delta))?;
-        let found = zero_of_decreasing(rough, PRECISION, |x| excess(x, SHARES_OF_SEARCH[1]))?;
+        let pilot = self.pilot(SHARES_OF_SEARCH[1]);
+        let found = zero_of_decreasing(rough, NEAR[1], |x| excess(x, &pilot))?;
         let mut x = found.ok_or_else(|| self.out_of_reach(delta))?;
-        let change = |x: f64| excess(x, SHARES_OF_SEARCH[1]);
-        let slope = (change(x)? - change(x * (1.0 + STEP))?) / STEP;
+        let slope = (excess(x, &pilot)? - excess(x * (1.0 + STEP), &pilot)?) / STEP;
         let mut failed = 0.0;
         for attempt in 1..=TRIES {
             // The failure probabilities of all attempts add up to at most the stated one.
             let probability = failure / 2f64.powi(attempt as i32);
             failed += probability;
             let (sigma, epsilon) = at(x);
-            let (evaluation, added, upper) = self.certified((sigma, epsilon), probability, attempt);
+            let (evaluation, added, upper) =
+                self.certified((sigma, epsilon), probability, attempt, &pilot);
             // A bound far above the estimate says that the samples are too few, not what is needed.
             if added > 0.5 * target && evaluation.mean() < MIN_ESTIMATE * added {
                 break;
@@ -249,35 +250,41 @@ impl<'a> AllocationAccountant<'a> {
                 });
             }
             let more = GROWTH * f64::from(attempt.saturating_sub(PATIENCE));
-            x *= 1.0 + (1.1 * (upper / target).ln() + more) / slope.max(1.0) + 2e-4;
+            let noise = evaluation.standard_error() / evaluation.mean();
+            x *= 1.0 + (1.1 * (upper / target).ln() + 0.5 * noise + more) / slope.max(1.0) + 2e-4;
         }
         Err(self.out_of_reach(delta))
     }
 
     /// Returns weights whose mean estimates δ, and bounds from fresh samples, on the direction that
     /// adds a record and on both, that hold but with the failure probability.
-    fn certified(&self, at: (f64, f64), failure: f64, attempt: u32) -> (Weights, f64, f64) {
+    fn certified(
+        &self,
+        at: (f64, f64),
+        failure: f64,
+        attempt: u32,
+        pilot: &Outputs<'_>,
+    ) -> (Weights, f64, f64) {
         let part = 0.25 * failure;
-        let pilot = ((self.samples as f64 * SHARES_OF_SEARCH[1]) as usize).max(1000);
-        let mixture = Mixture::new(self.bins, at, Purpose::Bound, self.seed(0) ^ 1);
-        let bet = added::weights(&mixture, at.1, (pilot, self.seed(0) ^ 2));
-        let bet = bet.best_bet(self.samples, part);
+        let mixture = Mixture::new(self.bins, at, self.seed(0) ^ 1);
+        let bet = added::weights(&mixture, at.1, pilot).best_bet(self.samples, part);
         let mixture = mixture.certified(self.samples, part, self.seed(attempt) ^ 1);
-        let found = added::weights(&mixture, at.1, (self.samples, self.seed(attempt)));
+        let outputs = Outputs::new(self.bins, self.samples, self.seed(attempt));
+        let found = added::weights(&mixture, at.1, &outputs);
         let added = found.upper(bet, self.samples, part);
         let mut removed = removed::jensen(self.bins, at);
         if removed > added {
-            let drawn = (self.samples, self.seed(attempt) ^ 3);
-            removed = removed
-                .min(self.removal(at, ROUGH_SAMPLES, part).bound(self.bins, at, drawn, part));
+            let outputs = Outputs::new(self.bins, self.samples, self.seed(attempt) ^ 3);
+            let removal = Removal::new(pilot, at, self.samples, part);
+            removed = removed.min(removal.bound(&outputs, at, part));
         }
         (found, added, removed.max(added))
     }
 
-    /// Chooses the bound on the direction that removes a record, from at most this many samples.
-    fn removal(&self, at: (f64, f64), samples: usize, failure: f64) -> Removal {
-        let pilot = (samples.min(ROUGH_SAMPLES), self.seed(0) ^ 3);
-        Removal::new(self.bins, at, pilot, self.samples, failure)
+    /// Draws outputs for searches, bets and levels, a share of the samples of a confidence bound.
+    fn pilot(&self, share: f64) -> Outputs<'a> {
+        let samples = ((self.samples as f64 * share) as usize).max(1000);
+        Outputs::kept(self.bins, samples, self.seed(0) ^ 2)
     }
 
     /// Returns an estimate of the σ of (ε, δ), not a bound, near `start`; for fits.
@@ -291,13 +298,13 @@ impl<'a> AllocationAccountant<'a> {
         start: f64,
     ) -> Result<f64> {
         check_budget(epsilon, delta)?;
+        let outputs = Outputs::kept(self.bins, samples, self.seed(0) ^ 2);
         let excess = |sigma: f64| {
-            let mixture =
-                Mixture::new(self.bins, (sigma, epsilon), Purpose::Estimate, self.seed(0) ^ 1);
-            let found = added::weights(&mixture, epsilon, (samples, self.seed(0) ^ 2));
+            let mixture = Mixture::new(self.bins, (sigma, epsilon), self.seed(0) ^ 1);
+            let found = added::weights(&mixture, epsilon, &outputs);
             Ok::<_, Error>((found.mean() / delta).ln())
         };
-        zero_of_decreasing(start, 5e-3, excess)?.ok_or_else(|| self.out_of_reach(delta))
+        zero_of_decreasing(start, NEAR[1], excess)?.ok_or_else(|| self.out_of_reach(delta))
     }
 
     /// Returns a seed for one purpose; the lowest two bits are free.

@@ -2,18 +2,14 @@
 
 use super::confidence::Weights;
 use super::mixture::Mixture;
+use super::outputs::Outputs;
 
 /// Returns the weights of `(L − e^ε)₊`, whose mean is δ.
-pub(super) fn weights(
-    mixture: &Mixture<'_>,
-    epsilon: f64,
-    (samples, seed): (usize, u64),
-) -> Weights {
+pub(super) fn weights(mixture: &Mixture, epsilon: f64, outputs: &Outputs<'_>) -> Weights {
     let mut weights = Weights::below(mixture.ln_largest_weight(epsilon).exp());
     let mut visited = 0;
     mixture.sample(
-        samples,
-        seed,
+        outputs,
         |ln_ratio| ln_ratio > epsilon,
         |sample| {
             visited += 1;
@@ -21,6 +17,6 @@ pub(super) fn weights(
             weights.add(ln.exp() * -(epsilon - sample.ln_ratio).exp_m1());
         },
     );
-    weights.add_equal(0.0, samples - visited);
+    weights.add_equal(0.0, outputs.samples() - visited);
     weights
 }

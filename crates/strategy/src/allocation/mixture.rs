@@ -9,32 +9,13 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 
 use super::bins::Bins;
-use super::outputs::{self, Scaled};
+use super::outputs::{self, Outputs, Scaled};
 use super::shifted::Shifted;
 use super::tilted::Tilted;
 
-/// What samples are for, which decides on the proposals for one of the tilted law.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    /// A small variance: few proposals.
-    Estimate,
-    /// A small bound on the weights.
-    Bound,
-}
-
-impl Purpose {
-    fn max_proposals(self) -> f64 {
-        match self {
-            Purpose::Estimate => 2.0,
-            Purpose::Bound => 30.0,
-        }
-    }
-}
-
 /// Outputs for noise σ, from both laws.
 #[derive(Debug)]
-pub(crate) struct Mixture<'a> {
-    bins: &'a Bins,
+pub(crate) struct Mixture {
     sigma: f64,
     scaled: Scaled,
     tilted: Tilted,
@@ -52,14 +33,14 @@ pub(crate) struct Sample<'a> {
     pub ln_weight: f64,
 }
 
-impl<'a> Mixture<'a> {
+impl Mixture {
     /// Creates the mixture for L near e^ε, with an estimate of Z.
-    pub fn new(bins: &'a Bins, (sigma, epsilon): (f64, f64), purpose: Purpose, seed: u64) -> Self {
+    pub fn new(bins: &Bins, (sigma, epsilon): (f64, f64), seed: u64) -> Self {
         let scaled = Scaled::new(bins, sigma);
         let mut random = ChaCha12Rng::seed_from_u64(seed);
-        let tilted = Tilted::new(&scaled, epsilon, purpose.max_proposals(), &mut random);
+        let tilted = Tilted::new(&scaled, epsilon, &mut random);
         let shifted = Shifted::new(&scaled, epsilon);
-        Mixture { bins, sigma, scaled, tilted, shifted }
+        Mixture { sigma, scaled, tilted, shifted }
     }
 
     /// Uses a bound on Z that holds but with the failure probability.
@@ -78,19 +59,16 @@ impl<'a> Mixture<'a> {
         if self.shifted.is_empty() { 0.0 } else { 0.5f64.ln() }
     }
 
-    /// Draws samples, the same ones for the same seed, and visits those with a wanted ln L. O(b²) per
-    /// sample.
+    /// Moves outputs to the mixture's law, and visits those with a wanted ln L.
     pub fn sample(
         &self,
-        samples: usize,
-        seed: u64,
+        outputs: &Outputs<'_>,
         wanted: impl Fn(f64) -> bool,
         mut visit: impl FnMut(&Sample<'_>),
     ) {
-        let count = self.bins.count();
         let mut terms = Vec::new();
-        let mut y = vec![0.0; count];
-        outputs::for_each(self.bins, samples, seed, |random, v| {
+        let mut y = vec![0.0; self.scaled.count()];
+        outputs.for_each(|random, v| {
             y.iter_mut().zip(v.iter()).for_each(|(y, x)| *y = x / self.sigma);
             if self.shifted.is_empty() || random.random::<bool>() {
                 self.tilted.draw(&self.scaled, random, &mut y);

@@ -16,7 +16,7 @@ mod added;
 mod bins;
 mod confidence;
 pub(crate) mod mixture;
-mod outputs;
+pub(crate) mod outputs;
 mod removed;
 mod search;
 mod shifted;

@@ -21,7 +21,7 @@ use ndarray::{Array1, Axis};
 
 use super::bins::Bins;
 use super::confidence::{Bet, Weights};
-use super::outputs::{self, Scaled};
+use super::outputs::{self, Outputs, Scaled};
 use matmech_privacy::sampled::{normal_below, normal_quantile};
 
 /// The probabilities of t_1 and t_2 that are tried.
@@ -41,11 +41,8 @@ fn mean_output(bins: &Bins, sigma: f64) -> (f64, f64) {
 }
 
 /// Returns the weights of outputs with a shifted mean, whose mean is δ.
-pub(super) fn weights(
-    bins: &Bins,
-    (sigma, epsilon): (f64, f64),
-    (samples, seed): (usize, u64),
-) -> Weights {
+pub(super) fn weights(outputs: &Outputs<'_>, (sigma, epsilon): (f64, f64)) -> Weights {
+    let bins = outputs.bins();
     let (variance, half_trace) = mean_output(bins, sigma);
     let gap = (epsilon - half_trace).max(0.0);
     let t = gap / variance;
@@ -53,7 +50,7 @@ pub(super) fn weights(
     let scaled = Scaled::new(bins, sigma);
     let towards: Array1<f64> = scaled.gram.sum_axis(Axis(1)) * (t / count);
     let mut weights = Weights::below((-0.5 * gap * gap / variance).exp());
-    outputs::for_each(bins, samples, seed, |_, v| {
+    outputs.for_each(|_, v| {
         let mut sum = 0.0;
         for ((x, towards), half) in v.iter_mut().zip(&towards).zip(&scaled.half_diagonal) {
             *x = *x / sigma - towards;
@@ -75,50 +72,42 @@ fn line(alpha: f64, r: f64) -> f64 {
     if subtracted.is_finite() { (first - subtracted).max(0.0) } else { first }
 }
 
-/// The smaller of two bounds from samples, with bets and levels from other samples.
+/// The bound from samples that other samples predict to be the smallest, with its bets and levels.
 #[derive(Debug)]
 pub(super) struct Removal {
-    /// Ehrhard's inequality, if there are levels.
-    levels: Option<Levels>,
-    /// The bet of the outputs with a shifted mean.
-    bet: Bet,
+    bound: Bound,
     /// The bound that the other samples predict.
     pub predicted: f64,
 }
 
+#[derive(Debug)]
+enum Bound {
+    /// Ehrhard's inequality.
+    Levels(Levels),
+    /// Outputs with a shifted mean.
+    Shifted(Bet),
+}
+
 impl Removal {
-    /// Chooses the bets and levels for `samples` samples per bound.
-    pub fn new(
-        bins: &Bins,
-        (sigma, epsilon): (f64, f64),
-        pilot: (usize, u64),
-        samples: usize,
-        failure: f64,
-    ) -> Self {
-        let part = 0.5 * failure;
-        let shifted = weights(bins, (sigma, epsilon), pilot);
-        let bet = shifted.best_bet(samples, part);
-        let of_shifted = shifted.upper(bet, samples, part) + shifted.standard_error();
-        let levels = Levels::new(&ratios(bins, sigma, pilot), epsilon, samples, part);
-        let of_levels = levels.as_ref().map_or(f64::INFINITY, |levels| levels.predicted);
-        Removal { levels, bet, predicted: of_shifted.min(of_levels) }
+    /// Chooses a bound from `samples` samples.
+    pub fn new(pilot: &Outputs<'_>, at: (f64, f64), samples: usize, failure: f64) -> Self {
+        let shifted = weights(pilot, at);
+        let bet = shifted.best_bet(samples, failure);
+        let predicted = shifted.upper(bet, samples, failure) + shifted.standard_error();
+        match Levels::new(&ratios(pilot, at.0), at.1, samples, failure) {
+            Some(levels) if levels.predicted < predicted => {
+                Removal { predicted: levels.predicted, bound: Bound::Levels(levels) }
+            }
+            _ => Removal { predicted, bound: Bound::Shifted(bet) },
+        }
     }
 
     /// Returns the bound that holds but with the failure probability, from fresh samples.
-    pub fn bound(
-        &self,
-        bins: &Bins,
-        (sigma, epsilon): (f64, f64),
-        (samples, seed): (usize, u64),
-        failure: f64,
-    ) -> f64 {
-        let part = 0.5 * failure;
-        let shifted = weights(bins, (sigma, epsilon), (samples, seed));
-        let of_levels = |levels: &Levels| {
-            levels.bound(&ratios(bins, sigma, (samples, seed ^ 1)), epsilon, part)
-        };
-        let of_levels = self.levels.as_ref().map_or(f64::INFINITY, of_levels);
-        shifted.upper(self.bet, samples, part).min(of_levels)
+    pub fn bound(&self, outputs: &Outputs<'_>, at: (f64, f64), failure: f64) -> f64 {
+        match &self.bound {
+            Bound::Levels(levels) => levels.bound(&ratios(outputs, at.0), at.1, failure),
+            Bound::Shifted(bet) => weights(outputs, at).upper(*bet, outputs.samples(), failure),
+        }
     }
 }
 
@@ -199,10 +188,10 @@ fn counted(ratios: &[f64], points: [f64; 2]) -> [Weights; 2] {
 }
 
 /// Draws ln L under Q.
-pub(super) fn ratios(bins: &Bins, sigma: f64, (samples, seed): (usize, u64)) -> Vec<f64> {
-    let halves = Scaled::new(bins, sigma).half_diagonal;
-    let mut ratios = Vec::with_capacity(samples);
-    outputs::for_each(bins, samples, seed, |_, v| {
+pub(super) fn ratios(outputs: &Outputs<'_>, sigma: f64) -> Vec<f64> {
+    let halves = Scaled::new(outputs.bins(), sigma).half_diagonal;
+    let mut ratios = Vec::with_capacity(outputs.samples());
+    outputs.for_each(|_, v| {
         v.iter_mut().zip(&halves).for_each(|(x, half)| *x = *x / sigma - half);
         ratios.push(outputs::exponentials(v));
     });

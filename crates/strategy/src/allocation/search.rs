@@ -1,10 +1,16 @@
 //! The zero of a decreasing function that is known with noise.
 
+/// Smallest first step.
+const MIN_STEP: f64 = 1.02;
+
 /// Maximum number of evaluations.
 const MAX_EVALUATIONS: usize = 60;
 
-/// Returns an x > 0 with |f(x)| ≤ `tolerance` for a decreasing f, by growing steps and the Illinois
-/// method on ln x, or the upper end of an interval of relative width 1e-5.
+/// Returns an x > 0 between two points with |f| ≤ `near` where a decreasing f changes its sign, on the
+/// line through them in ln x; or the upper end of an interval of relative width 1e-5.
+///
+/// By growing steps and the Illinois method on ln x. `near` is several times the noise of f, so that
+/// no evaluation is spent on it.
 ///
 /// An x near 1e-6 if f is negative down to it; `None` if f is positive up to 1e9, or after 60
 /// evaluations.
@@ -13,17 +19,14 @@ const MAX_EVALUATIONS: usize = 60;
 /// As f.
 pub(super) fn zero_of_decreasing<E>(
     start: f64,
-    tolerance: f64,
+    near: f64,
     mut f: impl FnMut(f64) -> Result<f64, E>,
 ) -> Result<Option<f64>, E> {
     // Far from the zero only the sign matters.
     let mut bounded = |x: f64| f(x).map(|y| y.clamp(-20.0, 20.0));
     let (mut x, mut y) = (start, bounded(start)?);
-    if y.abs() <= tolerance {
-        return Ok(Some(x));
-    }
     let up = y > 0.0;
-    let (mut step, mut evaluations) = ((1.0 + 0.3 * y.abs()).min(1.15), 1);
+    let (mut step, mut evaluations) = ((1.0 + 0.3 * y.abs()).clamp(MIN_STEP, 1.15), 1);
     let (mut low, mut high) = loop {
         let next = if up { x * step } else { x / step };
         if !(1e-6..1e9).contains(&next) {
@@ -37,26 +40,28 @@ pub(super) fn zero_of_decreasing<E>(
         (x, y) = (next, value);
         step = (step * step).min(8.0);
     };
-    let mut side = 0;
+    // The factors of the ends' values of the Illinois method.
+    let (mut of_low, mut of_high, mut side) = (1.0, 1.0, 0);
+    let between = |low: (f64, f64), high: (f64, f64)| {
+        let share = low.1 / (low.1 - high.1);
+        low.0 * (high.0 / low.0).powf(share.clamp(0.0, 1.0))
+    };
     while evaluations < MAX_EVALUATIONS && high.0 > low.0 * (1.0 + 1e-5) {
-        let share = (low.1 / (low.1 - high.1)).clamp(0.02, 0.98);
-        let next = low.0 * (high.0 / low.0).powf(share);
+        if low.1 <= near && high.1 >= -near {
+            return Ok(Some(between(low, high)));
+        }
+        let (least, most) =
+            (low.0 * (high.0 / low.0).powf(0.02), low.0 * (high.0 / low.0).powf(0.98));
+        let next = between((low.0, of_low * low.1), (high.0, of_high * high.1)).clamp(least, most);
         let value = bounded(next)?;
         evaluations += 1;
-        if value.abs() <= tolerance {
-            return Ok(Some(next));
-        }
         if value > 0.0 {
-            low = (next, value);
-            if side == 1 {
-                high.1 *= 0.5;
-            }
+            (low, of_low) = ((next, value), 1.0);
+            of_high = if side == 1 { 0.5 * of_high } else { 1.0 };
             side = 1;
         } else {
-            high = (next, value);
-            if side == -1 {
-                low.1 *= 0.5;
-            }
+            (high, of_high) = ((next, value), 1.0);
+            of_low = if side == -1 { 0.5 * of_low } else { 1.0 };
             side = -1;
         }
     }

@@ -2,10 +2,13 @@
 //!
 //! An output x with mean Σ_j c_j s_j, c ≥ 0, has the density `e^{⟨c, y⟩ − cᵀAc/2}` relative to Q. The outputs
 //! with L ≥ e^ε that are nearest to 0, at least among those near them, have c = κπ with the
-//! posterior probabilities π of the bins there. They are found by fixed-point steps from the bins
-//! near each bin, and mixed with weights proportional to `e^{−cᵀAc/2}`. Any c gives valid samples; the
+//! posterior probabilities π of the bins there. Here L is the mean of the e^{v_j} at the output and not
+//! at its mean Ac: with the value at one bin p fixed, v_j varies with the variance A_jj − A_jp²/A_pp, so
+//! that the mean of e^{v_j} is `exp((Ac)_j − A_jp²/2A_pp)`. The shifts are found by fixed-point steps
+//! from the bins near each p, and mixed with weights proportional to `e^{−cᵀAc/2}`. Any c gives valid samples; the
 //! better ones give less variance.
 
+use ndarray::aview1;
 use rand::RngExt;
 use rand_chacha::ChaCha12Rng;
 
@@ -34,8 +37,9 @@ pub(super) struct Shifted {
 
 #[derive(Debug)]
 struct Shift {
-    /// j and c_j.
-    entries: Vec<(usize, f64)>,
+    /// The first j with c_j > 0, and c from there to the last one.
+    first: usize,
+    entries: Vec<f64>,
     /// Ac.
     mean: Vec<f64>,
     /// cᵀAc/2.
@@ -56,9 +60,9 @@ impl Shifted {
                 continue;
             }
             let Some(shift) = Shift::near(bin, scaled, epsilon) else { continue };
-            let largest = shift.entries.iter().map(|x| x.1).fold(0.0, f64::max);
-            for (j, x) in &shift.entries {
-                covered[*j] |= *x >= COVERED * largest;
+            let largest = shift.entries.iter().copied().fold(0.0, f64::max);
+            for (covered, x) in covered[shift.first..].iter_mut().zip(&shift.entries) {
+                *covered |= *x >= COVERED * largest;
             }
             shifts.push(shift);
         }
@@ -87,11 +91,11 @@ impl Shifted {
         }
     }
 
-    /// Returns the logarithm of the density relative to Q at y.
+    /// Returns the logarithm of the density relative to Q at y. O(b) per shift.
     pub fn ln_density(&self, y: &[f64], terms: &mut Vec<f64>) -> f64 {
         terms.clear();
         terms.extend(self.shifts.iter().map(|shift| {
-            let product: f64 = shift.entries.iter().map(|(j, c)| c * y[*j]).sum();
+            let product = shift.product(y);
             shift.ln_probability + product - shift.half_norm
         }));
         outputs::exponentials(terms) + (terms.len() as f64).ln()
@@ -99,6 +103,11 @@ impl Shifted {
 }
 
 impl Shift {
+    /// Returns ⟨c, y⟩.
+    fn product(&self, y: &[f64]) -> f64 {
+        aview1(&self.entries).dot(&aview1(&y[self.first..][..self.entries.len()]))
+    }
+
     /// Finds the shift near a bin, or none if it is not finite.
     fn near(bin: usize, scaled: &Scaled, epsilon: f64) -> Option<Shift> {
         let count = scaled.count();
@@ -106,35 +115,41 @@ impl Shift {
         let first = (epsilon + (count as f64).ln()) / diagonal + 0.5;
         let mut posterior: Vec<f64> = scaled.gram.row(bin).iter().map(|x| first * x).collect();
         outputs::exponentials(&mut posterior);
+        let row = scaled.gram.row(bin);
+        let halves: Vec<f64> = row.iter().map(|x| 0.5 * x * x / row[bin]).collect();
         let mut found = None;
         for _ in 0..STEPS {
             let largest = posterior.iter().copied().fold(0.0, f64::max);
-            let kept = posterior.iter().copied().enumerate();
-            let mut entries: Vec<(usize, f64)> =
-                kept.filter(|(_, x)| *x >= MIN_SHARE * largest).collect();
-            let sum: f64 = entries.iter().map(|x| x.1).sum();
+            posterior.iter_mut().filter(|x| **x < MIN_SHARE * largest).for_each(|x| *x = 0.0);
+            let kept = |x: &f64| *x > 0.0;
+            let first = posterior.iter().position(kept)?;
+            let last = posterior.iter().rposition(kept)?;
+            let sum: f64 = posterior.iter().sum();
+            let mut entries: Vec<f64> = posterior[first..=last].iter().map(|x| x / sum).collect();
             let mut mean = vec![0.0; count];
-            for (j, x) in &mut entries {
-                *x /= sum;
-                mean.iter_mut().zip(scaled.gram.row(*j)).for_each(|(mean, a)| *mean += *x * a);
+            for (j, x) in entries.iter().enumerate().filter(|(_, x)| kept(x)) {
+                let row = scaled.gram.row(first + j);
+                mean.iter_mut().zip(row).for_each(|(mean, a)| *mean += *x * a);
             }
-            let size = size(&mean, scaled, epsilon, &mut posterior)?;
-            entries.iter_mut().for_each(|(_, x)| *x *= size);
+            let size = size(&mean, &halves, epsilon, &mut posterior)?;
+            entries.iter_mut().for_each(|x| *x *= size);
             mean.iter_mut().for_each(|x| *x *= size);
-            let half_norm = 0.5 * entries.iter().map(|(j, c)| c * mean[*j]).sum::<f64>();
             let (cumulative, ln_probability) = (1.0, 0.0);
-            found = Some(Shift { entries, mean, half_norm, cumulative, ln_probability });
+            let half_norm = 0.0;
+            let mut shift = Shift { first, entries, mean, half_norm, cumulative, ln_probability };
+            shift.half_norm = 0.5 * shift.product(&shift.mean);
+            found = Some(shift);
         }
         found.filter(|shift| shift.half_norm.is_finite())
     }
 }
 
-/// Returns the κ with L = e^ε at y = κ `mean`, by Newton's method, and the posterior probabilities there
-/// up to a factor.
-fn size(mean: &[f64], scaled: &Scaled, epsilon: f64, posterior: &mut [f64]) -> Option<f64> {
+/// Returns the κ at which the mean of `exp(κ mean_j − halves_j)` is e^ε, by Newton's method, and the
+/// posterior probabilities there up to a factor.
+fn size(mean: &[f64], halves: &[f64], epsilon: f64, posterior: &mut [f64]) -> Option<f64> {
     let mut size = 1.0;
     for _ in 0..NEWTON_STEPS {
-        let ratios = posterior.iter_mut().zip(mean).zip(&scaled.half_diagonal);
+        let ratios = posterior.iter_mut().zip(mean).zip(halves);
         ratios.for_each(|((v, mean), half)| *v = size * mean - half);
         let ln_ratio = outputs::exponentials(posterior);
         if (ln_ratio - epsilon).abs() <= PRECISION * epsilon.min(1.0) {

@@ -2,8 +2,8 @@ use ndarray::{Array2, array};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 
-use super::mixture::{Mixture, Purpose};
-use super::outputs::{Scaled, exponentials, for_each};
+use super::mixture::Mixture;
+use super::outputs::{Outputs, Scaled, exponentials};
 use super::tilted::Tilted;
 use super::*;
 use matmech_privacy::sampled::normal_below;
@@ -101,9 +101,10 @@ fn removed_records_have_a_small_bound() {
     let gram = array![[1.0, 0.4], [0.4, 0.7]];
     let bins = Bins::of_gram(gram.clone()).unwrap();
     let bound = |bins: &Bins, sigma, epsilon| {
-        let pilot = removed::ratios(bins, sigma, (20_000, 1));
+        let pilot = removed::ratios(&Outputs::new(bins, 20_000, 1), sigma);
         let levels = removed::Levels::new(&pilot, epsilon, 60_000, 1e-8).unwrap();
-        let found = levels.bound(&removed::ratios(bins, sigma, (60_000, 2)), epsilon, 1e-8);
+        let fresh = removed::ratios(&Outputs::new(bins, 60_000, 2), sigma);
+        let found = levels.bound(&fresh, epsilon, 1e-8);
         assert!((0.3..3.0).contains(&(levels.predicted / found)), "{levels:?} {found}");
         found
     };
@@ -125,7 +126,7 @@ fn moments_of_the_ratio_are_estimated_and_bounded() {
     let gram = array![[1.0, 0.5, 0.1], [0.5, 0.8, 0.3], [0.1, 0.3, 0.9]];
     let scaled = Scaled::new(&Bins::of_gram(gram.clone()).unwrap(), 1.3);
     let mut random = ChaCha12Rng::seed_from_u64(4);
-    let mut tilted = Tilted::new(&scaled, 0.7, 30.0, &mut random);
+    let mut tilted = Tilted::new(&scaled, 0.7, &mut random);
     let power = tilted.power as u32;
     assert!((2..=9).contains(&power), "{power}");
     let tuples = 3usize.pow(power);
@@ -146,15 +147,14 @@ fn weights_of_the_mixture_are_bounded_and_unbiased() {
     let bins = Bins::of_strategy(banded(24, 6).view(), 2).unwrap();
     let sigma = 1.5 * bins.largest().0.sqrt();
     let samples = 200_000;
-    let mixture = Mixture::new(&bins, (sigma, 1.0), Purpose::Bound, 1).certified(samples, 1e-6, 2);
+    let mixture = Mixture::new(&bins, (sigma, 1.0), 1).certified(samples, 1e-6, 2);
     let largest = mixture.ln_largest_weight(1.0).exp();
     // P(L > e^{-0.1}) by plain samples, and by the mixture.
-    let plain = removed::ratios(&bins, sigma, (samples, 3));
+    let plain = removed::ratios(&Outputs::new(&bins, samples, 3), sigma);
     let plain = plain.iter().filter(|x| **x > -0.1).count() as f64 / samples as f64;
     let (mut sum, mut squares) = (0.0, 0.0);
     mixture.sample(
-        samples,
-        4,
+        &Outputs::new(&bins, samples, 4),
         |ln_ratio| ln_ratio > -0.1,
         |sample| {
             let weight = sample.ln_weight.exp();
@@ -166,6 +166,29 @@ fn weights_of_the_mixture_are_bounded_and_unbiased() {
     let mean = sum / samples as f64;
     let error = ((squares / samples as f64 + plain) / samples as f64).sqrt();
     assert!((mean - plain).abs() < 4.0 * error, "{mean} {plain} {error}");
+}
+
+/// Kept outputs and those drawn at every visit are the same, with the same choices, and have the
+/// covariance M.
+#[test]
+fn outputs_are_the_same_if_they_are_kept() {
+    let bins = Bins::of_strategy(banded(12, 5).view(), 2).unwrap();
+    let (samples, seed) = (30_000, 9);
+    let drawn = |outputs: Outputs<'_>| {
+        let mut all = Vec::new();
+        outputs.for_each(|random, v| all.push((random.random::<u64>(), v.to_vec())));
+        all
+    };
+    let fresh = drawn(Outputs::new(&bins, samples, seed));
+    assert_eq!(fresh.len(), samples);
+    assert_eq!(fresh, drawn(Outputs::kept(&bins, samples, seed)));
+    assert_ne!(fresh[0], drawn(Outputs::new(&bins, 1, seed + 1))[0]);
+    for ((i, j), expected) in bins.gram().indexed_iter() {
+        let sum: f64 = fresh.iter().map(|(_, v)| v[i] * v[j]).sum();
+        // Five standard deviations of a mean of products.
+        let error = 5.0 * (2.0 / samples as f64).sqrt() * bins.largest().0;
+        assert!((sum / samples as f64 - expected).abs() < error, "{i} {j}");
+    }
 }
 
 #[test]
@@ -194,7 +217,7 @@ fn attacks_reach_most_of_the_stated_epsilon_and_no_more() {
     let scaled = Scaled::new(&bins, sigma);
     let ratios = |seed: u64, takes_part: bool| {
         let mut ratios = Vec::new();
-        for_each(&bins, runs, seed, |random, v| {
+        Outputs::new(&bins, runs, seed).for_each(|random, v| {
             let bin = random.random_range(0..v.len());
             for ((v, half), shift) in
                 v.iter_mut().zip(&scaled.half_diagonal).zip(scaled.gram.row(bin))

@@ -16,9 +16,10 @@
 //! ```
 //!
 //! and accepted with probability W/max W, `W = Π_{m<k} N_m/b`, whose mean is Z. By Hölder's inequality
-//! N_m/b ≤ max_i mean_j E_ij^m, where all bins are equal.
+//! N_m/b ≤ max_i mean_j E_ij^m, where all bins are equal. The factors of W are accepted one after the
+//! other, so that most refused proposals end early.
 
-use ndarray::Array2;
+use ndarray::{Array2, aview1};
 use rand::RngExt;
 use rand_chacha::ChaCha12Rng;
 
@@ -34,6 +35,9 @@ const MAX_LN: f64 = 600.0;
 /// Number of larger k that are tried after the best one.
 const PATIENCE: usize = 3;
 
+/// Largest number of proposals per accepted one.
+const MAX_PROPOSALS: f64 = 30.0;
+
 /// Proposals for the choice of k.
 const PILOT: usize = 1000;
 
@@ -47,8 +51,8 @@ pub(super) struct Tilted {
     pub power: usize,
     /// ln Z: an estimate, or an upper bound after [`certify`](Self::certify).
     pub ln_moment: f64,
-    /// ln max W.
-    ln_largest: f64,
+    /// Upper bounds on N_m/b for m = 1 … k − 1.
+    largest: Vec<f64>,
     /// E.
     exponentials: Array2<f64>,
     /// W of the pilot.
@@ -81,46 +85,45 @@ impl Proposal {
         self.weight = 1.0;
     }
 
-    /// Draws the next bin. O(b).
-    fn extend(&mut self, exponentials: &Array2<f64>, random: &mut ChaCha12Rng) {
+    /// Draws the next bin, and returns N_m/b. O(b).
+    fn extend(&mut self, exponentials: &Array2<f64>, random: &mut ChaCha12Rng) -> f64 {
         let last = self.bins.last().map(|bin| exponentials.row(*bin));
         let factors = last.as_ref().and_then(|row| row.as_slice()).unwrap_or_default();
         self.sums.clear();
         for (product, factors) in self.product.chunks_mut(BLOCK).zip(factors.chunks(BLOCK)) {
             product.iter_mut().zip(factors).for_each(|(product, factor)| *product *= factor);
-            self.sums.push(sum(product));
+            self.sums.push(aview1(product).sum());
         }
-        let total = sum(&self.sums);
-        self.weight *= total / self.product.len() as f64;
+        let total = aview1(&self.sums).sum();
+        let factor = total / self.product.len() as f64;
+        self.weight *= factor;
         let (block, left) = drawn(&self.sums, total * random.random::<f64>());
         let first = block * BLOCK;
         let within = &self.product[first..(first + BLOCK).min(self.product.len())];
         self.bins.push(first + drawn(within, left).0);
+        factor
     }
 }
 
 impl Tilted {
     /// Creates the law for the k with the smallest product of the bound on the weights
-    /// `(L − e^ε)₊ Z/L^k` and the time of a sample, with at most about `max_proposals` proposals per
-    /// accepted one. O(k b²) for k up to a few above it.
-    pub fn new(
-        scaled: &Scaled,
-        epsilon: f64,
-        max_proposals: f64,
-        random: &mut ChaCha12Rng,
-    ) -> Self {
+    /// `(L − e^ε)₊ Z/L^k` and the time of a sample, with at most about 30 proposals per accepted one. O(k b²) for k up to a few above it.
+    pub fn new(scaled: &Scaled, epsilon: f64, random: &mut ChaCha12Rng) -> Self {
         let mut best = Tilted::of_p(scaled);
         let count = scaled.count();
         let largest = scaled.half_diagonal.iter().fold(0.0, |most, x| f64::max(most, 2.0 * x));
         let mut proposals = vec![Proposal::new(count); PILOT];
         proposals.iter_mut().for_each(|proposal| proposal.start(random));
         let (mut least, mut ln_largest, mut power) = (cost(count, 1, 1.0).ln(), 0.0, 1);
+        let mut factors = Vec::new();
         while power < MAX_POWER && power < best.power + PATIENCE && power as f64 * largest < MAX_LN
         {
-            ln_largest += ln_largest_mean(scaled, power);
+            let ln_factor = ln_largest_mean(scaled, power);
+            ln_largest += ln_factor;
             if ln_largest > MAX_LN {
                 break;
             }
+            factors.push(ln_factor.exp());
             power += 1;
             let mut pilot = Weights::below(f64::exp(ln_largest));
             for proposal in &mut proposals {
@@ -131,9 +134,9 @@ impl Tilted {
             let bound = ln_moment + ln_largest_of_ratio(power, epsilon);
             let proposals = (ln_largest - ln_moment).exp();
             let compared = bound + cost(count, power, proposals).ln();
-            if compared < least && proposals < max_proposals {
+            if compared < least && proposals < MAX_PROPOSALS {
                 least = compared;
-                best = Tilted { power, ln_moment, ln_largest, pilot, ..best };
+                best = Tilted { power, ln_moment, largest: factors.clone(), pilot, ..best };
             }
         }
         best
@@ -144,7 +147,7 @@ impl Tilted {
         Tilted {
             power: 1,
             ln_moment: 0.0,
-            ln_largest: 0.0,
+            largest: Vec::new(),
             exponentials: scaled.gram.mapv(f64::exp),
             pilot: Weights::below(1.0),
         }
@@ -156,10 +159,13 @@ impl Tilted {
             return;
         }
         let bet = self.pilot.best_bet(samples, failure);
-        let mut weights = Weights::below(self.ln_largest.exp());
+        let mut weights = Weights::below(self.largest.iter().product());
         let mut proposal = Proposal::new(self.exponentials.nrows());
         for _ in 0..samples {
-            self.propose(&mut proposal, random);
+            proposal.start(random);
+            for _ in 1..self.power {
+                proposal.extend(&self.exponentials, random);
+            }
             weights.add(proposal.weight);
         }
         self.ln_moment = weights.upper(bet, samples, failure).ln();
@@ -167,11 +173,14 @@ impl Tilted {
 
     /// Draws bins, and adds their rows of A to `shift`. O(k b) per proposal.
     pub fn draw(&self, scaled: &Scaled, random: &mut ChaCha12Rng, shift: &mut [f64]) {
-        let largest = self.ln_largest.exp();
         let mut proposal = Proposal::new(shift.len());
         loop {
-            self.propose(&mut proposal, random);
-            if random.random::<f64>() * largest < proposal.weight {
+            proposal.start(random);
+            let mut accepted = self.largest.iter().map(|largest| {
+                let factor = proposal.extend(&self.exponentials, random);
+                random.random::<f64>() * largest < factor
+            });
+            if accepted.all(|x| x) {
                 break;
             }
         }
@@ -190,19 +199,12 @@ impl Tilted {
     pub fn ln_largest_weight(&self, epsilon: f64) -> f64 {
         self.ln_moment + ln_largest_of_ratio(self.power, epsilon)
     }
-
-    fn propose(&self, proposal: &mut Proposal, random: &mut ChaCha12Rng) {
-        proposal.start(random);
-        for _ in 1..self.power {
-            proposal.extend(&self.exponentials, random);
-        }
-    }
 }
 
-/// Returns the number of operations of a sample, roughly.
+/// Returns the time of a sample, roughly: a unit is a product of a matrix and a vector per entry.
 fn cost(count: usize, power: usize, proposals: f64) -> f64 {
     let b = count as f64;
-    b * (b + 40.0) + proposals * power as f64 * (2.0 * b + 200.0)
+    b * (b + 800.0) + proposals * power as f64 * (5.0 * b + 1200.0)
 }
 
 /// Returns ln max_i mean_j E_ij^m.
@@ -222,17 +224,6 @@ fn ln_largest_of_ratio(power: usize, epsilon: f64) -> f64 {
         1 => 0.0,
         _ => (1.0 - k) * (epsilon + (k / (k - 1.0)).ln()) - k.ln(),
     }
-}
-
-/// Returns the sum, in an order that the compiler can do in parallel.
-fn sum(values: &[f64]) -> f64 {
-    let mut lanes = [0.0; 8];
-    let chunks = values.chunks_exact(8);
-    let rest: f64 = chunks.remainder().iter().sum();
-    for chunk in chunks {
-        lanes.iter_mut().zip(chunk).for_each(|(lane, x)| *lane += x);
-    }
-    rest + lanes.iter().sum::<f64>()
 }
 
 /// Returns the first index up to which the weights exceed a number, and what is left of it there.

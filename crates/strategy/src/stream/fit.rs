@@ -153,21 +153,7 @@ fn allocated(problem: &Problem<'_>, buffers: usize) -> Result<Fitted> {
     let form = Recurrent { steps, buffers };
     let gram = problem.workload.gram()?.to_dense()?;
     let limit = PrivacyLimit::HockeyStick(target);
-    let fitted = |bands: usize, memory: usize| {
-        let start = form.start_of(bands, memory as f64);
-        allocated::fit(&form, gram.view(), epochs, limit, Some(start), &FitLimits::default())
-    };
-    let count = steps / epochs;
-    let mut fit = fitted(count, steps)?;
-    // With several epochs there are local minima, and no start is always the best.
-    if epochs > 1 {
-        for (bands, memory) in [(2 * count, 2 * count), (count / 2, count)] {
-            let other = fitted(bands, memory)?;
-            if other.estimate < fit.estimate {
-                fit = other;
-            }
-        }
-    }
+    let fit = allocated::fit(&form, gram.view(), epochs, limit, None, &FitLimits::default())?;
     let parts = form.parts(&fit.variables);
     let matrix =
         |values: &[f64]| Array2::from_shape_fn((steps, buffers), |(t, j)| values[t * buffers + j]);
