@@ -32,7 +32,8 @@ def explained(folder):
     if "series" in statement:
         known.append(float(len(statement["series"]["earlier"]) + 1))
     known += [0.0] * bool(folder.schema.impossible)
-    known += [math.ceil(10 * x) / 10 for x in numbers(statement.get("certificate"))]
+    rounded = [statement.get("certificate"), statement.get("rmse")]
+    known += [math.ceil(10 * x) / 10 for x in numbers(rounded)]
     return [abs(x) for x in known]
 
 def unexplained(text, known):

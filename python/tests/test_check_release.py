@@ -13,7 +13,7 @@ import unittest
 from fractions import Fraction
 from pathlib import Path
 
-from common import COMMAND, ROOT
+from common import COMMAND, ROOT, SURVEY, command
 
 try:
     import numpy as np
@@ -80,6 +80,27 @@ class Agreement(unittest.TestCase):
 
     def test_staged_releases(self):
         self.agree("staged")
+
+    def test_errors_that_are_rounded_up_to_whole_numbers(self):
+        with tempfile.TemporaryDirectory() as folder:
+            ledger = Path(folder) / "ledger.jsonl"
+            command("ledger", "create", ledger, "--rho", "100")
+
+            def released(rho):
+                out = Path(folder) / f"{rho}"
+                command("release", "--schema", SURVEY / "survey.toml", "--data",
+                        SURVEY / "survey.csv", "--ways", "1,2", "--rho", rho,
+                        "--out-of-domain", "drop", "--ledger", ledger, "--out", out)
+                statement = json.loads((out / "statement.json").read_text("utf-8"))
+                return out, statement["rmse"]
+
+            _, at_one = released("1")
+            for whole in (2, 7, 11):
+                # The error is proportional to ρ^(−½).
+                out, error = released(f"{(at_one / (whole - 0.05)) ** 2:.6f}")
+                self.assertTrue(whole - 0.1 < error <= whole, error)
+                report = check_release.check(out, ledger)
+                self.assertEqual(report.failed(), 0, report.text())
 
 
 class Brute(unittest.TestCase):
