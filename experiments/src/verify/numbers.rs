@@ -6,7 +6,7 @@ use super::statement::{Holds, Statement, Values, ensure, of, page, says, table};
 use crate::columns;
 
 /// The statements on pages.
-pub(super) const NUMBERS: [Statement; 9] = [
+pub(super) const NUMBERS: [Statement; 10] = [
     Statement {
         says: "docs/reference-measures.md has the errors of Table 4",
         files: &["docs/reference-measures.md", "results/beyond/table4.csv"],
@@ -45,6 +45,11 @@ pub(super) const NUMBERS: [Statement; 9] = [
         says: "the fitted noise is more accurate than DP-SGD by two standard errors at ε = 8 only",
         files: &["results/beyond/README.md", "results/beyond/private-training.csv"],
         check: accuracy,
+    },
+    Statement {
+        says: "results/beyond/README.md compares staged on tables of known dependence",
+        files: &["results/beyond/README.md", "results/beyond/networks.csv"],
+        check: networks,
     },
     Statement {
         says: "README.md has whole tables of results",
@@ -295,6 +300,42 @@ fn accuracy(root: &Path) -> Holds {
     }
     let expected = ["optimal", "recurrence(buffers=4)"].map(|fitted| (Some("8"), fitted));
     ensure(better == expected, || format!("{better:?}"))
+}
+
+/// Checks the errors of `staged` over those of the best other mechanism, geometric means and maxima of
+/// tables of one kind.
+fn networks(root: &Path) -> Holds {
+    let errors = Values::read(root, "beyond/networks", &["mean_l1"])?;
+    let ratios = |tables: &str, epsilon: &str| {
+        let mut ratios = Vec::new();
+        for (_, methods) in errors.iter().filter(|(key, _)| {
+            key[0].starts_with(tables) && key.last().is_some_and(|last| last == epsilon)
+        }) {
+            let others = methods.iter().filter(|(method, _)| match epsilon {
+                "10" => *method != "staged",
+                _ => ["aim-pgm", "aim-hybrid"].contains(&method.as_str()),
+            });
+            let best = others.map(|(_, error)| *error).fold(f64::INFINITY, f64::min);
+            ratios.push(of(methods, "staged")? / best);
+        }
+        let mean = ratios.iter().map(|x| x.ln()).sum::<f64>() / ratios.len() as f64;
+        let largest = ratios.iter().copied().fold(0.0, f64::max);
+        Ok::<_, String>(format!("{:.2} ({largest:.2})", mean.exp()))
+    };
+    let text = format!(
+        "{} at ε = 0.1 and {} at ε = 1 on the held-out tables, {} and {} on the networks, {} and {} on \
+         the ten other generated tables. Over the best of all others at ε = 10: {}, {} and {}.",
+        ratios("held-out", "0.1")?,
+        ratios("held-out", "1")?,
+        ratios("network", "0.1")?,
+        ratios("network", "1")?,
+        ratios("generated", "0.1")?,
+        ratios("generated", "1")?,
+        ratios("held-out", "10")?,
+        ratios("network", "10")?,
+        ratios("generated", "10")?,
+    );
+    says(root, "results/beyond/README.md", &text)
 }
 
 /// Checks the lengths of the tables, which results without some rows would shorten.
