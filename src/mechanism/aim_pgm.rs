@@ -340,6 +340,6 @@ mod tests {
             stalled += usize::from(last.status == FitStatus::Stalled);
         }
         assert!(worst <= 0.01, "{worst}");
-        assert_eq!(stalled, 12, "docs/simulating.md says that fits end so");
+        assert_eq!(stalled, 12);
     }
 }

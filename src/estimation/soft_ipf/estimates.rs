@@ -12,6 +12,9 @@ use crate::error::Result;
 use crate::estimation::graphical_model::{CalibratedTree, Messages, Projection};
 use crate::estimation::{MarginalEstimates, ResidualEstimates};
 
+/// Smallest share by which rejected pairs are moved.
+const MIN_SHARE: f64 = 0.02;
+
 /// Number of sweeps over the parts of a marginal that contains pairs outside the tree.
 const FITTING_SWEEPS: usize = 5;
 
@@ -22,7 +25,8 @@ pub struct SoftIpf {
     pub(super) model: SoftModel,
     /// The measured sets outside the tree.
     pub(super) outside: HashSet<AttributeSet>,
-    /// The marginals of factors of the tree that the model does not fit.
+    /// The marginals of factors of the tree that the model does not fit, and of rejected pairs that
+    /// were moved.
     pub(super) corrected: HashMap<AttributeSet, Vec<f64>>,
     /// Maximum total number of cells of the model's cliques.
     max_cells: f64,
@@ -110,6 +114,39 @@ impl SoftIpf {
     pub(super) fn correct(&mut self) {
         self.corrected = self.model.corrected().into_iter().collect();
         self.cache.take();
+    }
+
+    /// Moves the estimates of pairs that are not factors towards their evidence, all by one share w.
+    ///
+    /// With D = Σ (μ − y)²/s² over all cells of these pairs, whose expectation is their number n plus
+    /// the squared biases of the model over s², the share `w = 1 − n/D` is an estimate of the one with
+    /// the smallest mean squared error. Of many dependences that are too weak for a factor it keeps
+    /// what the measurements say together; the result is the nearest point without negative cells and
+    /// with the same sum. Nothing is done for w below 0.02. O(cells).
+    ///
+    /// # Errors
+    /// Attributes that the model lacks.
+    pub(super) fn move_rejected(&mut self, pairs: &[AttributeSet]) -> Result<()> {
+        let (mut cells, mut distance, mut found) = (0.0, 0.0, Vec::new());
+        for &pair in pairs.iter().filter(|pair| !self.model.has(**pair) && !self.differs(pair)) {
+            let marginal = self.marginal(pair)?;
+            let target = self.residuals.marginal(pair)?;
+            let squares = marginal.iter().zip(&target).map(|(v, y)| (v - y).powi(2));
+            distance += squares.sum::<f64>() / self.residuals.cell_variance(pair);
+            cells += marginal.len() as f64;
+            found.push((pair, marginal, target));
+        }
+        let share = 1.0 - cells / distance;
+        if share >= MIN_SHARE {
+            let (mut update, total) = (Update::default(), self.total());
+            for (pair, mut marginal, target) in found {
+                marginal.iter_mut().zip(&target).for_each(|(v, y)| *v += share * (y - *v));
+                update.project(&marginal, total);
+                self.corrected.insert(pair, update.values.clone());
+            }
+            self.cache.take();
+        }
+        Ok(())
     }
 
     /// Returns whether the estimate of a set is not that of the model.

@@ -5,6 +5,8 @@
 //! `y − q ~ N(0, τ²q² + s²)` per cell, the log-likelihood of τ_k is, up to a constant,
 //!
 //! `L(k) = −½ Σ_cells [ln(1 + a) − (y − q)²/s² · a/(1 + a)]`, a = τ_k² q²/s².
+//!
+//! For the residual of the set, [`centred_scales`] take the place of q.
 
 use matmech_linalg::{Loops, Wide};
 
@@ -32,18 +34,31 @@ pub type LogLikelihoods = [f64; WIDTHS];
 ///
 /// `cavity` is q, which must be positive, `target` is y, and `variance` is s².
 pub fn log_likelihoods(cavity: &[f64], target: &[f64], variance: f64) -> LogLikelihoods {
+    scaled_log_likelihoods(cavity, cavity, target, variance)
+}
+
+/// Returns L(k) for `y − q ~ N(0, τ²u² + s²)` per cell. O(15 cells).
+///
+/// `scales` is u, `mean` is q, `target` is y, and `variance` is s².
+pub fn scaled_log_likelihoods(
+    scales: &[f64],
+    mean: &[f64],
+    target: &[f64],
+    variance: f64,
+) -> LogLikelihoods {
     let mut squares = [0.0; LANES];
     for (k, square) in squares.iter_mut().enumerate().take(WIDTHS) {
         *square = width(k) * width(k);
     }
     let mut sums = [0.0; LANES];
-    Wide::detect().run(Sums { cavity, target, variance, squares: &squares, sums: &mut sums });
+    Wide::detect().run(Sums { scales, mean, target, variance, squares: &squares, sums: &mut sums });
     std::array::from_fn(|k| sums[k])
 }
 
 /// The sums over the cells for all widths.
 struct Sums<'a> {
-    cavity: &'a [f64],
+    scales: &'a [f64],
+    mean: &'a [f64],
     target: &'a [f64],
     variance: f64,
     squares: &'a [f64; LANES],
@@ -53,13 +68,14 @@ struct Sums<'a> {
 impl Loops for Sums<'_> {
     #[inline(always)]
     fn run(self) {
-        let Sums { cavity, target, variance, squares, sums } = self;
+        let Sums { scales, mean, target, variance, squares, sums } = self;
         let inverse = variance.recip();
         let (mut fits, mut exponents) = ([0.0; LANES], [0.0; LANES]);
         let mut products = [1.0; LANES];
-        for (cavity, target) in cavity.chunks(8).zip(target.chunks(8)) {
-            for (&q, &y) in cavity.iter().zip(target) {
-                let (ratio, distance) = (q * q * inverse, (y - q) * (y - q) * inverse);
+        let chunks = scales.chunks(8).zip(mean.chunks(8)).zip(target.chunks(8));
+        for ((scales, mean), target) in chunks {
+            for ((&u, &q), &y) in scales.iter().zip(mean).zip(target) {
+                let (ratio, distance) = (u * u * inverse, (y - q) * (y - q) * inverse);
                 for k in 0..LANES {
                     let a = (squares[k] * ratio).min(MAX_RATIO);
                     products[k] *= 1.0 + a;
@@ -78,6 +94,29 @@ impl Loops for Sums<'_> {
             sums[k] = 0.5 * (fits[k] - logarithm);
         }
     }
+}
+
+/// Returns the scales u of a residual: the true cells have standard deviations τu if ln(v/q) has τ
+/// in every cell, and v is then fitted to the marginals of q on fewer attributes.
+///
+/// `u = q Π_i √(1 − 2p_i + Σ p_i²)`, with p_i the shares of the marginal of q on attribute i, of which
+/// the cell has one and the sum has all. To first order, and for a product q. A cell that has nearly
+/// all records can only deviate by what the few others do. O(cells) per attribute.
+pub fn centred_scales(shape: &[usize], cavity: &[f64]) -> Vec<f64> {
+    let mut scales = cavity.to_vec();
+    let total: f64 = cavity.iter().sum();
+    let mut stride = cavity.len();
+    for &size in shape {
+        stride /= size;
+        let of_cell = |cell: usize| cell / stride % size;
+        let mut shares = vec![0.0; size];
+        cavity.iter().enumerate().for_each(|(cell, q)| shares[of_cell(cell)] += q / total);
+        let squares: f64 = shares.iter().map(|p| p * p).sum();
+        let factors: Vec<f64> =
+            shares.iter().map(|p| (1.0 - 2.0 * p + squares).max(0.0).sqrt()).collect();
+        scales.iter_mut().enumerate().for_each(|(cell, u)| *u *= factors[of_cell(cell)]);
+    }
+    scales
 }
 
 /// A learned prior of the widths of all sets of one kind.
@@ -237,6 +276,55 @@ mod tests {
     use rand_distr::{Distribution, StandardNormal};
 
     use crate::test_support::rng;
+
+    /// The scales of a residual equal the standard deviations of random tables that are fitted to the
+    /// marginals of a product, within 5 % (2000 tables: standard error 1.6 %).
+    #[test]
+    fn scales_of_residuals_are_deviations_of_fitted_tables() {
+        let mut rng = rng(3);
+        let (width, tables) = (0.01, 2000);
+        for shares in [
+            vec![vec![0.9, 0.1], vec![0.7, 0.3]],
+            vec![vec![0.8, 0.15, 0.05], vec![0.5, 0.5], vec![0.05, 0.95]],
+        ] {
+            let shape: Vec<usize> = shares.iter().map(Vec::len).collect();
+            let mut product = vec![1e4];
+            for of_attribute in &shares {
+                let cells = product.iter().flat_map(|q| of_attribute.iter().map(move |p| q * p));
+                product = cells.collect();
+            }
+            let scales = centred_scales(&shape, &product);
+            let mut squares = vec![0.0; product.len()];
+            for _ in 0..tables {
+                // In the tangent space of the fit: residuals in the metric 1/q.
+                let mut logarithms: Vec<f64> = (product.iter())
+                    .map(|_| width * Distribution::<f64>::sample(&StandardNormal, &mut rng))
+                    .collect();
+                let mut stride = product.len();
+                for of_attribute in &shares {
+                    stride /= of_attribute.len();
+                    let before = logarithms.clone();
+                    for (cell, value) in logarithms.iter_mut().enumerate() {
+                        let first = cell - (cell / stride % of_attribute.len()) * stride;
+                        let line = of_attribute.iter().enumerate();
+                        *value -= line.map(|(j, p)| p * before[first + j * stride]).sum::<f64>();
+                    }
+                }
+                for ((square, z), q) in squares.iter_mut().zip(&logarithms).zip(&product) {
+                    *square += (q * z).powi(2) / f64::from(tables);
+                }
+            }
+            for (square, scale) in squares.iter().zip(&scales) {
+                let ratio = square.sqrt() / (width * scale);
+                assert!((ratio - 1.0).abs() < 0.05, "{ratio}");
+            }
+        }
+        // The cells of a 2×2 residual deviate by the same amount.
+        let scales = centred_scales(&[2, 2], &[630.0, 270.0, 70.0, 30.0]);
+        for scale in scales {
+            assert!((scale - 2.0 * 1000.0 * 0.9 * 0.1 * 0.7 * 0.3).abs() < 1e-9, "{scale}");
+        }
+    }
 
     /// L(k) equals its definition with the standard library's logarithm.
     #[test]

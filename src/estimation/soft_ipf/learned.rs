@@ -21,13 +21,15 @@ use std::collections::{HashMap, HashSet};
 
 use super::SoftIpf;
 use super::evidence::{
-    Histogram, LogLikelihoods, WIDTHS, Width, WidthPrior, Widths, log_likelihoods,
+    Histogram, LogLikelihoods, WIDTHS, Width, WidthPrior, Widths, centred_scales, log_likelihoods,
+    scaled_log_likelihoods,
 };
 use super::update::{Evidence, Update, raise_to_minimum};
 use crate::domain::AttributeSet;
 use crate::error::Result;
 use crate::estimation::graphical_model::{JunctionTree, cells_of_mb};
 use crate::estimation::{MarginalEstimates, ResidualEstimates};
+use crate::residual::centre_box;
 use crate::schema::Refinement;
 
 /// Number of sweeps over the independent attributes.
@@ -77,13 +79,15 @@ impl Default for LearnedFit {
 pub struct SetEvidence {
     /// The set.
     pub set: AttributeSet,
-    /// The posterior probabilities of the widths; empty for a single attribute.
+    /// The posterior probabilities of the widths of the residual; empty for a single attribute.
     pub posterior: Vec<f64>,
     /// L(k); 0 for a single attribute.
     likelihoods: LogLikelihoods,
+    /// The log-likelihoods of the widths of the residual; 0 for a single attribute.
+    of_residual: LogLikelihoods,
     /// The precision of the set's residual.
     precision: f64,
-    /// The cells of the estimate q.
+    /// The scales of the residual; for a single attribute the cells of the estimate q.
     pub histogram: Histogram,
 }
 
@@ -140,10 +144,15 @@ impl LearnedFit {
         for &set in &sets[..pairs] {
             let mut cells = fit.marginal(set)?;
             raise_to_minimum(&mut cells);
-            let histogram = Histogram::of(&cells);
-            let (posterior, precision) = (Vec::new(), fit.residuals.precision(set));
             let likelihoods = [0.0; WIDTHS];
-            evidence.push(SetEvidence { set, posterior, likelihoods, precision, histogram });
+            evidence.push(SetEvidence {
+                set,
+                posterior: Vec::new(),
+                likelihoods,
+                of_residual: likelihoods,
+                precision: fit.residuals.precision(set),
+                histogram: Histogram::of(&cells),
+            });
         }
         let mut has_grown =
             self.accept(&mut fit, &sets[pairs..larger], &HashMap::new(), &mut evidence)?;
@@ -161,6 +170,7 @@ impl LearnedFit {
             fit.sweep(self.sweeps);
         }
         fit.correct();
+        fit.move_rejected(&sets[pairs..larger])?;
         Ok((fit, evidence))
     }
 
@@ -237,9 +247,11 @@ impl LearnedFit {
             let target = fit.residuals.marginal(set)?;
             let variance = fit.residuals.cell_variance(set);
             let likelihoods = log_likelihoods(&cavity, &target, variance);
-            let histogram = Histogram::of(&cavity);
-            let (posterior, precision) = (Vec::new(), fit.residuals.precision(set));
-            let evidence = SetEvidence { set, posterior, likelihoods, precision, histogram };
+            let (of_residual, histogram) = evidence_of_residual(fit, set, &cavity);
+            let precision = fit.residuals.precision(set);
+            let posterior = Vec::new();
+            let evidence =
+                SetEvidence { set, posterior, likelihoods, of_residual, precision, histogram };
             if evidence.gain() > self.threshold {
                 candidates.push(Candidate { set, cavity, target, likelihoods });
             }
@@ -248,18 +260,22 @@ impl LearnedFit {
         Ok(candidates)
     }
 
-    /// Learns the prior of the widths from the log-likelihoods of all sets of a kind, and sets
-    /// their posterior probabilities.
+    /// Learns the priors of the widths of sets and of residuals from the log-likelihoods of all sets
+    /// of a kind, sets the posterior probabilities of the residuals, and returns the prior of sets.
     fn learn_prior(
         &self,
         sets: &[AttributeSet],
         found: &mut HashMap<AttributeSet, SetEvidence>,
     ) -> WidthPrior {
-        let all: Vec<LogLikelihoods> =
-            sets.iter().filter_map(|set| found.get(set)).map(|found| found.likelihoods).collect();
-        let prior = WidthPrior::learned(&all, self.pseudo_observations);
+        let learned = |of: fn(&SetEvidence) -> LogLikelihoods| {
+            let all: Vec<LogLikelihoods> =
+                sets.iter().filter_map(|set| found.get(set)).map(of).collect();
+            WidthPrior::learned(&all, self.pseudo_observations)
+        };
+        let prior = learned(|found| found.likelihoods);
+        let of_residuals = learned(|found| found.of_residual);
         for found in found.values_mut() {
-            found.posterior = prior.posterior(&found.likelihoods).to_vec();
+            found.posterior = of_residuals.posterior(&found.of_residual).to_vec();
         }
         prior
     }
@@ -301,6 +317,30 @@ impl LearnedFit {
         fit.cache.take();
         Ok(!sorted.is_empty())
     }
+}
+
+/// Returns the log-likelihoods of the widths of a set's residual, and its scales u.
+///
+/// `z − c ~ N(0, τ²u² + p/λ)` per cell, with z the measured residual, c that of the estimate q, and
+/// p/λ the variance of the noise of z. A cell of a residual has p = Π (1 − 1/n) degrees of freedom, by
+/// which the likelihoods of pairs are multiplied. Those of larger sets are not: nearly all of these
+/// are measured so imprecisely that a plan has to look for the few that matter.
+fn evidence_of_residual(
+    fit: &SoftIpf,
+    set: AttributeSet,
+    cavity: &[f64],
+) -> (LogLikelihoods, Histogram) {
+    let shape = set.select(fit.residuals.sizes());
+    let scales = centred_scales(&shape, cavity);
+    let histogram = Histogram::of(&scales);
+    let Some(measured) = fit.residuals.get(set) else { return ([0.0; WIDTHS], histogram) };
+    let mut mean = cavity.to_vec();
+    centre_box(&shape, &mut mean);
+    let freedom: f64 = shape.iter().map(|n| 1.0 - 1.0 / *n as f64).product();
+    let variance = freedom / measured.precision();
+    let likelihoods = scaled_log_likelihoods(&scales, &mean, measured.centred(), variance);
+    let weight = if set.len() == 2 { freedom } else { 1.0 };
+    (likelihoods.map(|x| weight * x), histogram)
 }
 
 /// Returns the pairs that form a forest: each joins attributes that no earlier one connects.

@@ -3,6 +3,7 @@
 
 use approx::assert_relative_eq;
 use rand::RngExt;
+use rand_distr::StandardNormal;
 
 use super::*;
 use crate::domain::{AttributeSet, AxisSet};
@@ -267,6 +268,56 @@ fn sets_outside_the_tree_follow_their_measurements() {
     large.sweep(200);
     assert_eq!((large.outside(), large.tree().cells()), (0, 64));
     near(large.marginal(set(&[0, 1, 2])).unwrap(), &triple, 1.0);
+}
+
+/// Rejected pairs are moved by one share: about a half if their biases are as large as the noise, to
+/// estimates with a smaller squared error than the model and the measurements have; not at all
+/// without biases.
+#[test]
+fn rejected_pairs_take_a_share_of_their_evidence() {
+    let mut rng = rng(7);
+    let sizes = [3; 14];
+    let all = AttributeSet::first(sizes.len());
+    let deviation = 30.0;
+    for bias in [0.0, deviation] {
+        let mut residuals = ResidualEstimates::new(&schema(&sizes));
+        let mut truths = Vec::new();
+        for single in all.of_size(1) {
+            residuals.update_by_marginal(single, &[30_000.0; 3], 1e-3).unwrap();
+        }
+        for pair in all.of_size(2) {
+            // Rows and columns of the biases add up to 0.
+            let sign = if rng.random::<bool>() { 1.0 } else { -1.0 };
+            let square = [1.0, -1.0, 0.0, -1.0, 1.0, 0.0, 0.0, 0.0, 0.0];
+            let truth = square.map(|x| 1e4 + sign * bias * x);
+            let noisy = truth.map(|x| x + deviation * rng.sample::<f64, _>(StandardNormal));
+            residuals.update_by_marginal(pair, &noisy, deviation * deviation).unwrap();
+            truths.push((pair, truth));
+        }
+        let fit = LearnedFit { threshold: 1e9, ..LearnedFit::default() };
+        let (found, _) = fit.fit(residuals, all, &[], &[]).unwrap();
+        let (mut moved, mut distance, mut errors) = (0.0, 0.0, [0.0; 3]);
+        for (pair, truth) in truths {
+            let model = found.tree().marginal(pair).unwrap();
+            let target = found.residuals().marginal(pair).unwrap();
+            let estimate = found.marginal(pair).unwrap();
+            for (k, truth) in truth.iter().enumerate() {
+                let [model, target, estimate] = [model[k], target[k], estimate[k]];
+                moved += (estimate - model) * (target - model);
+                distance += (target - model).powi(2);
+                for (error, x) in errors.iter_mut().zip([model, target, estimate]) {
+                    *error += (x - truth).powi(2);
+                }
+            }
+        }
+        let share = moved / distance;
+        if bias == 0.0 {
+            assert!(share < 0.15, "{share}");
+        } else {
+            assert!((0.35..0.65).contains(&share), "{share}");
+            assert!(errors[2] < 0.7 * errors[0].min(errors[1]), "{errors:?}");
+        }
+    }
 }
 
 #[test]

@@ -2,12 +2,13 @@
 //!
 //! ```text
 //! minimise Σ_γ √(Σ_{τ⊆γ} E_τ(λ_τ)²)  over λ_τ ≥ present,  Σ_τ p_τ (λ_τ − present)/2 = B
-//! E_τ(λ) = √(2/π) Σ_k w_k Σ_cells τ_k q/√(1 + λ τ_k² q²/p_τ)
+//! E_τ(λ) = √(2/π) Σ_k w_k Σ_cells τ_k u/√(1 + λ τ_k² u²/p_τ)
 //! ```
 //!
-//! γ are the marginals of the workload, w is the posterior of the width of τ (for one attribute,
-//! width 1; for the total, a width without bound), and q the estimate without τ. The noise of a
-//! centred cell has variance p_τ/λ. Cells with q < ½ are not counted.
+//! γ are the marginals of the workload, w is the posterior of the width of the residual τ (for one
+//! attribute, width 1; for the total, a width without bound), and u its scales: τ_k u is the standard
+//! deviation of a cell (for one attribute, u is the estimate without τ). The noise of a centred cell
+//! has variance p_τ/λ. Cells with u < ½ are not counted.
 //!
 //! With levels, the plan takes all sets that γ determines as τ ⊆ γ: the error of a product of a
 //! coarser level is part of that of a finer one. Since products of several levels share errors, the
@@ -53,7 +54,7 @@ pub(super) struct Measurable {
     present: f64,
     /// ln Σ_{γ⊇τ} 1/η_γ.
     ln_weight: f64,
-    /// Numbers of cells by x = τ_k q/√p_τ, with the posterior of k as weights: (x, number).
+    /// Numbers of cells by x = τ_k u/√p_τ, with the posterior of k as weights: (x, number).
     scales: Vec<(f64, f64)>,
     /// Those of cells that are too small for the plan.
     small: Vec<(f64, f64)>,
@@ -64,7 +65,7 @@ impl Measurable {
     pub(super) fn new(evidence: &SetEvidence, price: f64, present: f64) -> Self {
         let is_single = evidence.posterior.is_empty();
         let scales = |bins: &mut dyn Iterator<Item = usize>| {
-            // τ_k q is on the grid of half octaves, as q is: widths are octaves.
+            // τ_k u is on the grid of half octaves, as u is: widths are octaves.
             let mut counts = std::collections::BTreeMap::<usize, f64>::new();
             for bin in bins.filter(|bin| evidence.histogram.0[*bin] > 0.0) {
                 let count = evidence.histogram.0[bin];

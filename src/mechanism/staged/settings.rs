@@ -41,7 +41,7 @@ impl Default for Staged {
             stages: 3,
             ratio: 1.0,
             max_mb: None,
-            switch: 1.4,
+            switch: 1.3,
             threshold: 6.0,
             pseudo_observations: 5.0,
         }

@@ -25,6 +25,8 @@ pub struct Recurrent {
     pub steps: usize,
     /// N.
     pub buffers: usize,
+    /// The memory of the slowest exponential of the start, in steps.
+    pub memory: usize,
 }
 
 /// The coefficients of the variables: `e^{−λ}`, H, B and d.
@@ -52,10 +54,10 @@ impl Recurrent {
 }
 
 impl AllocatedForm for Recurrent {
-    /// Exponentials that fit the bands; the slowest has a memory of about n steps.
+    /// Exponentials that fit the bands.
     fn start(&self, bands: usize) -> Vec<f64> {
         let (n, count) = (self.steps, self.buffers);
-        let least = RATES.1 / n.max(2) as f64;
+        let least = RATES.1 / self.memory.max(2) as f64;
         let share = |j: usize| j as f64 / (count.max(2) - 1) as f64;
         let rates: Vec<f64> =
             (0..count).map(|j| RATES.0 * (least / RATES.0).powf(share(j))).collect();

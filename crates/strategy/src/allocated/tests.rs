@@ -33,7 +33,7 @@ fn derivatives_match_differences() {
     let forms: [&dyn AllocatedForm; 4] = [
         &Banded { steps: 6, bands: 4 },
         &Toeplitz { steps: 6, bands: 5 },
-        &Recurrent { steps: 6, buffers: 2 },
+        &Recurrent { steps: 6, buffers: 2, memory: 6 },
         &InverseToeplitz { steps: 6, bands: 3 },
     ];
     let costs = [Cost::linear(posterior), Cost::Variance(0.8)];
@@ -70,7 +70,7 @@ fn fits_are_better_than_banded_square_roots() {
     let form = Banded { steps: 24, bands: 24 };
     let free = fit(&form, gram.view(), 1, limit, None, &limits).unwrap();
     assert!(free.strategy.iter().all(|x| *x >= 0.0));
-    let form = Recurrent { steps: 24, buffers: 3 };
+    let form = Recurrent { steps: 24, buffers: 3, memory: 24 };
     let streamed = fit(&form, gram.view(), 1, limit, None, &limits).unwrap();
     let [free, streamed] = [free, streamed].map(|fit| certified(&gram, &fit, 1, target));
     assert!(free < 0.97 * banded && streamed < 1.02 * free, "{banded} {free} {streamed}");

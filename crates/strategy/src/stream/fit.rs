@@ -150,10 +150,24 @@ fn recurrence(problem: &Problem<'_>, buffers: usize, options: &StreamOptions) ->
 fn allocated(problem: &Problem<'_>, buffers: usize) -> Result<Fitted> {
     let (epochs, target) = allocated::allocation_of(problem, MAX_ALLOCATED_STEPS)?;
     let steps = problem.workload.cells();
-    let form = Recurrent { steps, buffers };
     let gram = problem.workload.gram()?.to_dense()?;
     let limit = PrivacyLimit::HockeyStick(target);
-    let fit = allocated::fit(&form, gram.view(), epochs, limit, None, &FitLimits::default())?;
+    let fitted = |memory: usize| {
+        let form = Recurrent { steps, buffers, memory };
+        let fit = allocated::fit(&form, gram.view(), epochs, limit, None, &FitLimits::default())?;
+        Ok::<_, Error>((form, fit))
+    };
+    let (mut form, mut fit) = fitted(steps)?;
+    // With several epochs there are local minima, and no start is always the best.
+    if epochs > 1 {
+        let count = steps / epochs;
+        for memory in [2 * count, count] {
+            let other = fitted(memory)?;
+            if other.1.estimate < fit.estimate {
+                (form, fit) = other;
+            }
+        }
+    }
     let parts = form.parts(&fit.variables);
     let matrix =
         |values: &[f64]| Array2::from_shape_fn((steps, buffers), |(t, j)| values[t * buffers + j]);
