@@ -9,7 +9,7 @@
 SHELL := /bin/sh
 .SUFFIXES:
 .DEFAULT_GOAL := help
-.PHONY: help build program reproduce beyond all-results quick figures compare verify data test python test-lapack bench archive lint doc clean rust lint-tools
+.PHONY: help build program reproduce beyond all-results quick figures compare verify data test python test-lapack bench archive lint doc site clean rust lint-tools
 
 PROFILE ?= standard
 JOBS ?=
@@ -42,6 +42,7 @@ BENCH_COST       := 9 min, 1.1 GB
 LINT_COST        := 20 s, after checking the dependencies once (3 min)
 ARCHIVE_COST     := 10 s, 17 MB
 DOC_COST         := 20 s, after checking the dependencies once
+SITE_COST        := 5 s
 
 REPRODUCE := "$${CARGO_TARGET_DIR:-target}/release/reproduce"
 ROOT_OPTION = $(if $(ROOT),--root "$(ROOT)")
@@ -66,6 +67,7 @@ help:
 	@echo '  make archive       sources, results, figures, comparison, metadata, to target/       $(ARCHIVE_COST)'
 	@echo '  make lint          formatting, clippy, documentation, workspace lints                $(LINT_COST)'
 	@echo '  make doc           documentation of the library in target/doc                        $(DOC_COST)'
+	@echo '  make site          README, docs/ and results as a site with a search, by mdBook      $(SITE_COST)'
 	@echo '  make clean         remove target/, results/cells/ and results/stand-in/              1 s'
 	@echo
 	@echo '  Times are for 2 cores, without the first build (once for all targets): $(BUILD_COST).'
@@ -144,6 +146,9 @@ archive: compare
 doc: rust
 	$(CARGO) doc --release --locked --workspace --no-deps
 	@echo 'open target/doc/matmech/index.html'
+
+site: rust
+	@CARGO="$(CARGO)" sh scripts/site.sh
 
 # Keeps committed result tables, provenance and figures.
 clean:

@@ -79,12 +79,17 @@ impl Default for LearnedFit {
 pub struct SetEvidence {
     /// The set.
     pub set: AttributeSet,
-    /// The posterior probabilities of the widths of the residual; empty for a single attribute.
+    /// The posterior probabilities of the widths of the residual for a plan; empty for a single
+    /// attribute.
     pub posterior: Vec<f64>,
+    /// Those for the predicted error, in which the evidence of larger sets has less weight.
+    pub cautious: Vec<f64>,
     /// L(k); 0 for a single attribute.
     likelihoods: LogLikelihoods,
     /// The log-likelihoods of the widths of the residual; 0 for a single attribute.
     of_residual: LogLikelihoods,
+    /// Degrees of freedom per cell of the residual, Π (1 − 1/n).
+    freedom: f64,
     /// The precision of the set's residual.
     precision: f64,
     /// The scales of the residual; for a single attribute the cells of the estimate q.
@@ -106,6 +111,19 @@ impl SetEvidence {
     fn gain(&self) -> f64 {
         let largest = self.likelihoods.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         largest - self.likelihoods[0]
+    }
+
+    /// Returns the log-likelihoods of the widths of the residual for the predicted error: those of its
+    /// cells times their degrees of freedom.
+    fn cautious(&self) -> LogLikelihoods {
+        self.of_residual.map(|x| self.freedom * x)
+    }
+
+    /// Returns those for a plan: as for the predicted error for pairs, and those of the cells for
+    /// larger sets. Nearly all of these are measured so imprecisely that a plan has to look for the
+    /// few that matter.
+    fn planned(&self) -> LogLikelihoods {
+        if self.set.len() == 2 { self.cautious() } else { self.of_residual }
     }
 }
 
@@ -148,8 +166,10 @@ impl LearnedFit {
             evidence.push(SetEvidence {
                 set,
                 posterior: Vec::new(),
+                cautious: Vec::new(),
                 likelihoods,
                 of_residual: likelihoods,
+                freedom: 1.0,
                 precision: fit.residuals.precision(set),
                 histogram: Histogram::of(&cells),
             });
@@ -247,11 +267,7 @@ impl LearnedFit {
             let target = fit.residuals.marginal(set)?;
             let variance = fit.residuals.cell_variance(set);
             let likelihoods = log_likelihoods(&cavity, &target, variance);
-            let (of_residual, histogram) = evidence_of_residual(fit, set, &cavity);
-            let precision = fit.residuals.precision(set);
-            let posterior = Vec::new();
-            let evidence =
-                SetEvidence { set, posterior, likelihoods, of_residual, precision, histogram };
+            let evidence = evidence_of(fit, set, &cavity, likelihoods);
             if evidence.gain() > self.threshold {
                 candidates.push(Candidate { set, cavity, target, likelihoods });
             }
@@ -267,15 +283,17 @@ impl LearnedFit {
         sets: &[AttributeSet],
         found: &mut HashMap<AttributeSet, SetEvidence>,
     ) -> WidthPrior {
-        let learned = |of: fn(&SetEvidence) -> LogLikelihoods| {
+        let learned = |found: &HashMap<AttributeSet, SetEvidence>, of: fn(&SetEvidence) -> _| {
             let all: Vec<LogLikelihoods> =
                 sets.iter().filter_map(|set| found.get(set)).map(of).collect();
             WidthPrior::learned(&all, self.pseudo_observations)
         };
-        let prior = learned(|found| found.likelihoods);
-        let of_residuals = learned(|found| found.of_residual);
+        let prior = learned(found, |found| found.likelihoods);
+        let (planned, cautious) =
+            (learned(found, SetEvidence::planned), learned(found, SetEvidence::cautious));
         for found in found.values_mut() {
-            found.posterior = of_residuals.posterior(&found.of_residual).to_vec();
+            found.posterior = planned.posterior(&found.planned()).to_vec();
+            found.cautious = cautious.posterior(&found.cautious()).to_vec();
         }
         prior
     }
@@ -319,28 +337,35 @@ impl LearnedFit {
     }
 }
 
-/// Returns the log-likelihoods of the widths of a set's residual, and its scales u.
+/// Returns the evidence of a set of several attributes, without posteriors.
 ///
-/// `z − c ~ N(0, τ²u² + p/λ)` per cell, with z the measured residual, c that of the estimate q, and
-/// p/λ the variance of the noise of z. A cell of a residual has p = Π (1 − 1/n) degrees of freedom, by
-/// which the likelihoods of pairs are multiplied. Those of larger sets are not: nearly all of these
-/// are measured so imprecisely that a plan has to look for the few that matter.
-fn evidence_of_residual(
+/// That of its residual is `z − c ~ N(0, τ²u² + p/λ)` per cell, with z the measured residual, c that of
+/// the estimate q, u its scales, and p/λ the variance of the noise of z.
+fn evidence_of(
     fit: &SoftIpf,
     set: AttributeSet,
     cavity: &[f64],
-) -> (LogLikelihoods, Histogram) {
+    likelihoods: LogLikelihoods,
+) -> SetEvidence {
     let shape = set.select(fit.residuals.sizes());
-    let scales = centred_scales(&shape, cavity);
-    let histogram = Histogram::of(&scales);
-    let Some(measured) = fit.residuals.get(set) else { return ([0.0; WIDTHS], histogram) };
-    let mut mean = cavity.to_vec();
-    centre_box(&shape, &mut mean);
     let freedom: f64 = shape.iter().map(|n| 1.0 - 1.0 / *n as f64).product();
-    let variance = freedom / measured.precision();
-    let likelihoods = scaled_log_likelihoods(&scales, &mean, measured.centred(), variance);
-    let weight = if set.len() == 2 { freedom } else { 1.0 };
-    (likelihoods.map(|x| weight * x), histogram)
+    let scales = centred_scales(&shape, cavity);
+    let of_residual = fit.residuals.get(set).map_or([0.0; WIDTHS], |measured| {
+        let mut mean = cavity.to_vec();
+        centre_box(&shape, &mut mean);
+        let variance = freedom / measured.precision();
+        scaled_log_likelihoods(&scales, &mean, measured.centred(), variance)
+    });
+    SetEvidence {
+        set,
+        posterior: Vec::new(),
+        cautious: Vec::new(),
+        likelihoods,
+        of_residual,
+        freedom,
+        precision: fit.residuals.precision(set),
+        histogram: Histogram::of(&scales),
+    }
 }
 
 /// Returns the pairs that form a forest: each joins attributes that no earlier one connects.

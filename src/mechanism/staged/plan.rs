@@ -61,9 +61,9 @@ pub(super) struct Measurable {
 }
 
 impl Measurable {
-    /// Returns the residual of some evidence.
-    pub(super) fn new(evidence: &SetEvidence, price: f64, present: f64) -> Self {
-        let is_single = evidence.posterior.is_empty();
+    /// Returns the residual of some evidence, with a posterior of its width; empty for one attribute.
+    pub(super) fn new(evidence: &SetEvidence, posterior: &[f64], price: f64, present: f64) -> Self {
+        let is_single = posterior.is_empty();
         let scales = |bins: &mut dyn Iterator<Item = usize>| {
             // τ_k u is on the grid of half octaves, as u is: widths are octaves.
             let mut counts = std::collections::BTreeMap::<usize, f64>::new();
@@ -72,7 +72,7 @@ impl Measurable {
                 if is_single {
                     counts.insert(bin, count);
                 }
-                for (k, probability) in evidence.posterior.iter().enumerate() {
+                for (k, probability) in posterior.iter().enumerate() {
                     if *probability > MIN_PROBABILITY {
                         *counts.entry(bin + 2 * k).or_default() += count * probability;
                     }

@@ -150,7 +150,8 @@ impl Stages {
                 measure_list(&unbiased.measurements, &mut known)?;
                 return self.last(known, true);
             }
-            let list = self.plan(&known, &evidence, rest * share / all).measurements;
+            let budget = rest * share / all;
+            let list = self.plan(&known, &evidence, |found| &found.posterior, budget).measurements;
             measure_list(&list, &mut known)?;
         }
         self.last(known, false)
@@ -266,7 +267,7 @@ impl Stages {
         rest: f64,
     ) -> Result<Option<UnbiasedPlan>> {
         let unbiased = UnbiasedPlan::new(known, &self.closure, &self.workload, rest)?;
-        let staged = self.plan(known, evidence, rest).mean_l1;
+        let staged = self.plan(known, evidence, |found| &found.cautious, rest).mean_l1;
         Ok((unbiased.mean_l1 <= self.settings.switch * staged).then_some(unbiased))
     }
 
@@ -300,11 +301,17 @@ impl Stages {
         }
     }
 
-    /// Plans a stage.
-    fn plan(&self, known: &ResidualEstimates, evidence: &[SetEvidence], budget: f64) -> StagePlan {
-        let measurable = |evidence: &SetEvidence| {
-            let present = known.precision(evidence.set);
-            Measurable::new(evidence, self.price(evidence.set), present)
+    /// Plans a stage for given posteriors of the widths.
+    fn plan(
+        &self,
+        known: &ResidualEstimates,
+        evidence: &[SetEvidence],
+        posterior: fn(&SetEvidence) -> &[f64],
+        budget: f64,
+    ) -> StagePlan {
+        let measurable = |found: &SetEvidence| {
+            let present = known.precision(found.set);
+            Measurable::new(found, posterior(found), self.price(found.set), present)
         };
         let total = AttributeSet::EMPTY;
         let total = Measurable::total(self.price(total), known.precision(total));

@@ -115,7 +115,11 @@ fn no_reallocation_has_a_smaller_predicted_error() {
         };
         let total = AttributeSet::EMPTY;
         std::iter::once(Measurable::total(price(total), precision(total)))
-            .chain(evidence.iter().map(|e| Measurable::new(e, price(e.set), precision(e.set))))
+            .chain(
+                evidence
+                    .iter()
+                    .map(|e| Measurable::new(e, &e.posterior, price(e.set), precision(e.set))),
+            )
             .collect()
     };
     let error = |more: &[(AttributeSet, f64)]| StagePlan::error(&residuals(more), &sets);
