@@ -108,13 +108,19 @@ pub fn centred_scales(shape: &[usize], cavity: &[f64]) -> Vec<f64> {
     let mut stride = cavity.len();
     for &size in shape {
         stride /= size;
-        let of_cell = |cell: usize| cell / stride % size;
         let mut shares = vec![0.0; size];
-        cavity.iter().enumerate().for_each(|(cell, q)| shares[of_cell(cell)] += q / total);
+        for block in cavity.chunks(size * stride) {
+            for (share, line) in shares.iter_mut().zip(block.chunks(stride)) {
+                line.iter().for_each(|q| *share += q / total);
+            }
+        }
         let squares: f64 = shares.iter().map(|p| p * p).sum();
-        let factors: Vec<f64> =
-            shares.iter().map(|p| (1.0 - 2.0 * p + squares).max(0.0).sqrt()).collect();
-        scales.iter_mut().enumerate().for_each(|(cell, u)| *u *= factors[of_cell(cell)]);
+        for block in scales.chunks_mut(size * stride) {
+            for (p, line) in shares.iter().zip(block.chunks_mut(stride)) {
+                let factor = (1.0 - 2.0 * p + squares).max(0.0).sqrt();
+                line.iter_mut().for_each(|u| *u *= factor);
+            }
+        }
     }
     scales
 }

@@ -219,7 +219,7 @@ impl LearnedFit {
                 |set: &&AttributeSet| !accepted.contains(*set) && !kept.contains_key(*set);
             let open: Vec<AttributeSet> = sets.iter().filter(is_open).copied().collect();
             let candidates = self.test(fit, &open, &mut found)?;
-            let prior = self.learn_prior(sets, &mut found);
+            let prior = self.learn_prior(sets, &found, |found| found.likelihoods);
             let mut widths = *fit.model.widths();
             let width = if is_pair { &mut widths.pair } else { &mut widths.larger };
             *width = Width::Learned(prior);
@@ -244,6 +244,7 @@ impl LearnedFit {
             }
         }
         fit.model.follow(&fit.residuals)?;
+        self.set_posteriors(sets, &mut found, is_pair);
         evidence.extend(sets.iter().filter_map(|set| found.remove(set)));
         Ok(has_grown)
     }
@@ -276,26 +277,34 @@ impl LearnedFit {
         Ok(candidates)
     }
 
-    /// Learns the priors of the widths of sets and of residuals from the log-likelihoods of all sets
-    /// of a kind, sets the posterior probabilities of the residuals, and returns the prior of sets.
+    /// Learns the prior of one kind of widths from the log-likelihoods of all sets.
     fn learn_prior(
         &self,
         sets: &[AttributeSet],
-        found: &mut HashMap<AttributeSet, SetEvidence>,
+        found: &HashMap<AttributeSet, SetEvidence>,
+        of: fn(&SetEvidence) -> LogLikelihoods,
     ) -> WidthPrior {
-        let learned = |found: &HashMap<AttributeSet, SetEvidence>, of: fn(&SetEvidence) -> _| {
-            let all: Vec<LogLikelihoods> =
-                sets.iter().filter_map(|set| found.get(set)).map(of).collect();
-            WidthPrior::learned(&all, self.pseudo_observations)
+        let all: Vec<LogLikelihoods> =
+            sets.iter().filter_map(|set| found.get(set)).map(of).collect();
+        WidthPrior::learned(&all, self.pseudo_observations)
+    }
+
+    /// Sets the posterior probabilities of the widths of all residuals, with learned priors.
+    fn set_posteriors(
+        &self,
+        sets: &[AttributeSet],
+        found: &mut HashMap<AttributeSet, SetEvidence>,
+        is_pair: bool,
+    ) {
+        let cautious = self.learn_prior(sets, found, SetEvidence::cautious);
+        let planned = match is_pair {
+            true => cautious,
+            false => self.learn_prior(sets, found, SetEvidence::planned),
         };
-        let prior = learned(found, |found| found.likelihoods);
-        let (planned, cautious) =
-            (learned(found, SetEvidence::planned), learned(found, SetEvidence::cautious));
         for found in found.values_mut() {
             found.posterior = planned.posterior(&found.planned()).to_vec();
             found.cautious = cautious.posterior(&found.cautious()).to_vec();
         }
-        prior
     }
 
     /// Adds accepted sets to the junction tree, in order, or to the sets outside it.
