@@ -16,7 +16,8 @@ mkdir -p "$site/src"
 tar cf - --exclude='*.npz' --exclude=results/cells --exclude=results/stand-in \
 	--exclude=comparison.html ./*.md CITATION.cff Dockerfile LICENSE-* ro-crate-metadata.json \
 	configs data/README.md data/tables docs examples experiments/src experiments/tests figures \
-	python/README.md results scripts tests workflow | (cd "$site/src" && tar xf -)
+	python/README.md results scripts tests workflow crates/cli/tests/cmd fuzz/src |
+	(cd "$site/src" && tar xf -)
 
 # Prints the entries of pages: their first headings and files.
 entries() {
@@ -51,6 +52,7 @@ src = "src"
 [build]
 build-dir = "html"
 create-missing = false
+use-default-preprocessors = false
 END
 mdbook build "$site"
 echo "open $site/html/index.html"
