@@ -66,6 +66,7 @@ pub fn experiments(catalogue: &Catalogue) -> Vec<Box<dyn Experiment>> {
         Box::new(s4::FixedMeasurements { catalogue: catalogue.clone() }),
         Box::new(s4::TableSchemas { catalogue: catalogue.clone() }),
         Box::new(s4::AdaptiveErrors { catalogue: catalogue.clone() }),
+        Box::new(s4::ErrorParts { catalogue: catalogue.clone() }),
         Box::new(s4::RecordScores { catalogue: catalogue.clone() }),
         Box::new(streams::ProblemErrors),
         Box::new(streams::PrefixConstants),

@@ -2,6 +2,7 @@
 //! Domains).
 
 mod adaptive_errors;
+mod error_parts;
 mod fixed_measurements;
 #[cfg(test)]
 #[path = "../../../src/test_support/impulse.rs"]
@@ -18,6 +19,7 @@ mod table_schemas;
 mod worked_example;
 
 pub use adaptive_errors::AdaptiveErrors;
+pub use error_parts::ErrorParts;
 pub use fixed_measurements::FixedMeasurements;
 pub use measurement_ablation::MeasurementAblation;
 pub use record_scores::RecordScores;

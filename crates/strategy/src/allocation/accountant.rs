@@ -250,7 +250,8 @@ impl<'a> AllocationAccountant<'a> {
                 });
             }
             let more = GROWTH * f64::from(attempt.saturating_sub(PATIENCE));
-            let noise = evaluation.standard_error() / evaluation.mean();
+            // No sample with a loss above ε has a mean and a standard error of 0.
+            let noise = evaluation.standard_error() / evaluation.mean().max(f64::MIN_POSITIVE);
             x *= 1.0 + (1.1 * (upper / target).ln() + 0.5 * noise + more) / slope.max(1.0) + 2e-4;
         }
         Err(self.out_of_reach(delta))
