@@ -78,7 +78,7 @@ pub struct AimHybrid {
 }
 
 /// The parameters were chosen on Adult. Comparisons with others on synthetic tables and on other
-/// real ones did not change them (`docs/simulating.md`).
+/// real ones did not change them.
 impl Default for AimHybrid {
     fn default() -> Self {
         AimHybrid {

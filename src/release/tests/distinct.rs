@@ -107,7 +107,7 @@ fn neighbouring_files_stay_within_the_cost() {
     }
 }
 
-/// The panel of `docs/releasing.md`: five years, eight regions, four kinds of work, K = 5. The cost of
+/// A panel: five years, eight regions, four kinds of work, K = 5. The cost of
 /// measurements, in multiples of their cost for persons with one record.
 #[test]
 fn tables_by_year_of_a_panel_cost_five_instead_of_twenty_five() {
