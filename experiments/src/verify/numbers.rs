@@ -1,12 +1,13 @@
 //! Numbers in the text of pages.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::statement::{Holds, Statement, Values, ensure, of, page, says, table};
 use crate::columns;
 
 /// The statements on pages.
-pub(super) const NUMBERS: [Statement; 10] = [
+pub(super) const NUMBERS: [Statement; 12] = [
     Statement {
         says: "docs/reference-measures.md has the errors of Table 4",
         files: &["docs/reference-measures.md", "results/beyond/table4.csv"],
@@ -50,6 +51,16 @@ pub(super) const NUMBERS: [Statement; 10] = [
         says: "results/beyond/README.md compares staged on tables of known dependence",
         files: &["results/beyond/README.md", "results/beyond/networks.csv"],
         check: networks,
+    },
+    Statement {
+        says: "results/beyond/README.md compares staged with other constants",
+        files: &["results/beyond/README.md", "results/beyond/staged-choices.csv"],
+        check: constants_of_staged,
+    },
+    Statement {
+        says: "docs/staged.md compares the parts of errors",
+        files: &["docs/staged.md", "results/beyond/error-parts.csv"],
+        check: parts_of_errors,
     },
     Statement {
         says: "README.md has whole tables of results",
@@ -336,6 +347,80 @@ fn networks(root: &Path) -> Holds {
         ratios("generated", "10")?,
     );
     says(root, "results/beyond/README.md", &text)
+}
+
+/// Checks the table of `staged` with other constants, and the largest gain of a change.
+fn constants_of_staged(root: &Path) -> Holds {
+    let errors = Values::read(root, "beyond/staged-choices", &["mean_l1"])?;
+    let mut ratios: BTreeMap<&str, Vec<(&str, f64)>> = BTreeMap::new();
+    for (key, methods) in errors.iter() {
+        let default = of(methods, "staged")?;
+        for (method, error) in methods.iter().filter(|(method, _)| *method != "staged") {
+            let epsilon = key.last().map_or("", String::as_str);
+            ratios.entry(method).or_default().push((epsilon, error / default));
+        }
+    }
+    let mut best = (1.0, "");
+    for (method, ratios) in &ratios {
+        let mean = |epsilon: Option<&str>| {
+            let chosen = ratios.iter().filter(|(of, _)| epsilon.is_none_or(|one| one == *of));
+            let logarithms: Vec<f64> = chosen.map(|(_, ratio)| ratio.ln()).collect();
+            (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp()
+        };
+        let name = method.trim_start_matches("staged(").trim_end_matches(')');
+        let (smallest, largest) = ratios
+            .iter()
+            .fold((f64::INFINITY, 0.0f64), |(low, high), (_, x)| (low.min(*x), high.max(*x)));
+        let text = format!(
+            "| {name} | {:.3} | {:.3} | {:.3} | {:.3} | {smallest:.2} | {largest:.2} |",
+            mean(Some("0.1")),
+            mean(Some("1")),
+            mean(Some("10")),
+            mean(None),
+        );
+        says(root, "results/beyond/README.md", &text)?;
+        if mean(None) < best.0 {
+            best = (mean(None), name);
+        }
+    }
+    let gain = 100.0 * (1.0 - best.0);
+    let text = format!("No change lowers the mean by more than {gain:.1} % (`{}`).", best.1);
+    says(root, "results/beyond/README.md", &text)
+}
+
+/// Checks the comparison of the parts of errors of `staged` with those of AIM+PGM.
+fn parts_of_errors(root: &Path) -> Holds {
+    let ratio = |table: &str, metric: &str| {
+        let values = Values::read(root, "beyond/error-parts", &[metric])?;
+        let (_, methods) = values
+            .iter()
+            .find(|(key, _)| key[0] == table)
+            .ok_or_else(|| format!("beyond/error-parts: no {table}"))?;
+        Ok::<f64, String>(of(methods, "staged")? / of(methods, "aim-pgm")?)
+    };
+    let tables =
+        ["adult", "salary", "titanic", "network-child", "network-alarm", "network-insurance"];
+    let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
+    for table in tables {
+        let gain = 100.0 * (1.0 - ratio(table, "not_measured")?);
+        (least, most) = (least.min(gain), most.max(gain));
+        let values = Values::read(root, "beyond/error-parts", &["estimator"])?;
+        for (key, methods) in values.iter() {
+            ensure(of(methods, "staged")? < 0.0, || format!("{key:?}: a positive estimator"))?;
+        }
+    }
+    says(root, "docs/staged.md", &format!("on all six tables (by {least:.0} to {most:.0} %)"))?;
+    let noise = |table: &str| ratio(table, "imprecise");
+    let (titanic, alarm) = (noise("titanic")?, noise("network-alarm")?);
+    ensure(format!("{titanic:.1}") == format!("{alarm:.1}"), || format!("{titanic}, {alarm}"))?;
+    let text = format!(
+        "{titanic:.1} times on Titanic and ALARM, {:.1} on INSURANCE, {:.0} to {:.0} times on CHILD, \
+         Salary and Adult",
+        noise("network-insurance")?,
+        noise("network-child")?,
+        noise("adult")?
+    );
+    says(root, "docs/staged.md", &text)
 }
 
 /// Checks the lengths of the tables, which results without some rows would shorten.
