@@ -7,7 +7,7 @@ use super::statement::{Holds, Statement, Values, ensure, of, page, says, table};
 use crate::columns;
 
 /// The statements on pages.
-pub(super) const NUMBERS: [Statement; 12] = [
+pub(super) const NUMBERS: [Statement; 13] = [
     Statement {
         says: "docs/reference-measures.md has the errors of Table 4",
         files: &["docs/reference-measures.md", "results/beyond/table4.csv"],
@@ -61,6 +61,11 @@ pub(super) const NUMBERS: [Statement; 12] = [
         says: "docs/staged.md compares the parts of errors",
         files: &["docs/staged.md", "results/beyond/error-parts.csv"],
         check: parts_of_errors,
+    },
+    Statement {
+        says: "README.md has the numbers of verdicts",
+        files: &["README.md", "results/verdicts.csv"],
+        check: verdicts_of_readme,
     },
     Statement {
         says: "README.md has whole tables of results",
@@ -421,6 +426,33 @@ fn parts_of_errors(root: &Path) -> Holds {
         noise("adult")?
     );
     says(root, "docs/staged.md", &text)
+}
+
+/// Checks the numbers of evaluation values by verdict.
+fn verdicts_of_readme(root: &Path) -> Holds {
+    let verdicts = table(root, "verdicts")?;
+    let number = |paper: &str, verdict: &str| {
+        let name = format!("{paper}: evaluation values");
+        let mut rows = (0..verdicts.len()).filter(|row| verdicts.field("values", *row) == name);
+        let found = rows.next().and_then(|row| verdicts.number(verdict, row));
+        found.ok_or_else(|| format!("verdicts: no `{verdict}` of {paper}"))
+    };
+    let fitted = "reproduced (reading fitted)";
+    let reproduced =
+        |paper: &str| Ok::<f64, String>(number(paper, "reproduced")? + number(paper, fitted)?);
+    let text = format!(
+        "Of {} evaluation values of S3, {} are reproduced or improved ({} with a fitted reading); of {} \
+         of S2, {} are reproduced ({} with a fitted reading), {} unexplained, {} not comparable",
+        number("S3", "all")?,
+        reproduced("S3")? + number("S3", "improved")?,
+        number("S3", fitted)?,
+        number("S2", "all")?,
+        reproduced("S2")?,
+        number("S2", fitted)?,
+        number("S2", "unexplained")?,
+        number("S2", "not comparable")?,
+    );
+    says(root, "README.md", &text)
 }
 
 /// Checks the lengths of the tables, which results without some rows would shorten.
