@@ -55,8 +55,8 @@ pub use mechanism_trait::{ExpectedErrors, Mechanism, RunReport};
 pub use planned::PlannedResiduals;
 pub use planned_queries::{QuerySmasherMechanism, run_plan};
 pub use registry::{by_name, listing, mechanisms, with_flags};
-pub use staged::Staged;
 pub(crate) use staged::{Answers, LevelQueries, StageAnswers, StagedEstimates, Stages, sets_of};
+pub use staged::{KnownWidths, Staged};
 
 #[cfg(test)]
 mod tests;

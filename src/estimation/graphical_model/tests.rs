@@ -375,6 +375,61 @@ fn invalid_measurements_and_attributes_are_refused() {
     );
 }
 
+/// The model of the marginals of random tables has these marginals, and the largest entropy of all
+/// tables with them: Σ (p − q) ln p = 0 for another such table q.
+///
+/// Half of the tables have no zeros. The others have zeros in a marginal on one attribute.
+#[test]
+fn proportional_fits_have_the_largest_entropy() {
+    let mut rng = rng(21);
+    let fit = ProportionalFit { sweeps: 20_000, tolerance: 1e-13 };
+    for case in 0..200 {
+        let (sizes, mut sets) = instance(&mut rng);
+        let all = AttributeSet::first(sizes.len());
+        sets.extend(all.positions().map(AttributeSet::single));
+        let mut table: Vec<f64> =
+            (0..sizes.iter().product()).map(|_| rng.random_range(1..50).into()).collect();
+        if case % 2 == 1 && sizes[0] > 1 {
+            let cells = 0..table.len();
+            for cell in cells.filter(|cell| index(&sizes, all, AttributeSet::single(0), *cell) == 1)
+            {
+                table[cell] = 0.0;
+            }
+        }
+        let marginals: Vec<(AttributeSet, Vec<f64>)> =
+            sets.iter().map(|set| (*set, marginal(&sizes, &table, *set))).collect();
+        let (model, sweeps) = fit.fit(&sizes, all, &marginals).unwrap();
+        assert!(sweeps < fit.sweeps, "{sizes:?} {sets:?}");
+        let total: f64 = table.iter().sum();
+        for (set, cells) in &marginals {
+            for (found, y) in model.marginal(*set).unwrap().iter().zip(cells) {
+                assert!((found - y).abs() < 1e-10 * total, "{sizes:?} {sets:?}");
+            }
+        }
+        let joint = model.marginal(all).unwrap();
+        let positive = joint.iter().zip(&table).filter(|(p, _)| **p > 0.0);
+        let sum: f64 = positive.map(|(p, q)| (p - q) * p.ln()).sum();
+        assert!(sum.abs() < 1e-8 * total, "{sizes:?} {sets:?}: {sum}");
+        assert!(joint.iter().zip(&table).all(|(p, q)| *p > 0.0 || *q == 0.0));
+    }
+}
+
+#[test]
+fn invalid_marginals_of_proportional_fits_are_refused() {
+    let fit = ProportionalFit { sweeps: 1, tolerance: 0.0 };
+    let all = set(&[0, 1]);
+    for (of, cells) in [
+        (set(&[0]), vec![1.0; 3]),
+        (set(&[0]), vec![1.0, -1.0]),
+        (set(&[0]), vec![0.0; 2]),
+        (set(&[0]), vec![f64::NAN, 1.0]),
+        (set(&[2]), vec![1.0; 2]),
+    ] {
+        assert!(fit.fit(&[2, 3], all, &[(of, cells.clone())]).is_err(), "{of:?} {cells:?}");
+    }
+    assert!(fit.fit(&[2, 3], all, &[]).unwrap_err().to_string().contains("at least one marginal"));
+}
+
 /// Every order of five axes, one of them of size one, against the coordinates of each cell.
 #[test]
 fn permuted_tables_have_the_right_cells() {

@@ -22,6 +22,7 @@
 //! answers and the costs never exceed ρ, the transcript is ρ-zCDP (Feldman and Zrnic 2021; a proof
 //! is in `docs/staged.md`). *Source*: ours.
 
+mod known_widths;
 mod level_queries;
 mod plan;
 mod rounds;
@@ -31,6 +32,7 @@ mod settings;
 mod stages;
 mod unbiased;
 
+pub use self::known_widths::KnownWidths;
 pub(crate) use self::level_queries::LevelQueries;
 pub(crate) use self::run::sets_of;
 pub use self::settings::Staged;

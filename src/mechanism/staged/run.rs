@@ -8,6 +8,7 @@ use crate::access::{PaidAccess, Question};
 use crate::call::Call;
 use crate::domain::AttributeSet;
 use crate::error::{Error, Result};
+use crate::estimation::soft_ipf::SetEvidence;
 use crate::estimation::{FittedModel, MarginalEstimates};
 use crate::mechanism::aim_pgm::max_mb;
 use crate::mechanism::{Mechanism, RunReport};
@@ -15,9 +16,12 @@ use crate::privacy::NoiseStream;
 use crate::schema::LevelSchema;
 use crate::workload::GroupedWorkload;
 
+/// The name of the mechanism.
+const NAME: &str = "staged";
+
 impl Mechanism for Staged {
     fn name(&self) -> &str {
-        "staged"
+        NAME
     }
 
     fn summary(&self) -> &str {
@@ -91,54 +95,72 @@ impl Mechanism for Staged {
         access: &mut dyn PaidAccess,
         answers: &mut dyn FnMut(usize, &[f64]) -> Result<()>,
     ) -> Result<RunReport> {
-        // Levels are measured if the table counts them, as attributes after the others.
-        let domain = match access.sizes().len() > workload.schema().attributes().len() {
-            true => LevelSchema::new(workload.schema())?,
-            false => LevelSchema::without_levels(workload.schema()),
-        };
-        let sets = sets_of(workload, &domain)?;
-        let rho = access.total();
-        let stages = Stages::new(*self, &domain, &sets, rho.get())?;
-        let mut measurements = 0;
-        let mut outcome = None;
-        access.reserved(self.name(), rho, &mut |access| {
-            let mut measure = |round: u64, list: &[(_, f64)]| {
-                measurements += list.len();
-                (list.iter())
-                    .map(|&(attributes, precision)| {
-                        let variance = precision.recip();
-                        let question = Question::Residual { attributes, variance };
-                        let stream = NoiseStream::Separate { round };
-                        Ok((access.measure(&question, stream)?, variance))
-                    })
-                    .collect()
-            };
-            outcome = Some(stages.run(&mut measure)?);
-            Ok(())
-        })?;
-        let Some(estimates) = outcome else {
-            return Err(Error::bug("staged measurement", "an outcome", "none"));
-        };
-        let mut known: Vec<(AttributeSet, Vec<f64>)> = Vec::new();
-        for (index, group) in workload.groups().iter().enumerate() {
-            let queries = LevelQueries::of(group, &domain);
-            if !queries.sets().eq(known.iter().map(|(set, _)| *set)) {
-                let marginal = |set| Ok((set, estimates.marginal(set)?));
-                known = queries.sets().map(marginal).collect::<Result<_>>()?;
-            }
-            let marginals: Vec<&[f64]> = known.iter().map(|(_, cells)| cells.as_slice()).collect();
-            let found = queries.answers(group, &domain, &marginals)?;
-            answers(index, &found.into_iter().map(|(answer, _)| answer).collect::<Vec<f64>>())?;
-        }
-        let StagedEstimates { fit: fitted, is_linear: switched } = estimates;
-        let details = vec![
-            ("measurements", f64::from(measurements as u32)),
-            ("model_mb", fitted.tree().megabytes()),
-            ("beside_model", fitted.outside() as f64),
-            ("residual_planner", f64::from(u8::from(switched))),
-        ];
-        Ok(RunReport { details, model: Some(FittedModel::Soft(fitted)) })
+        run(*self, None, workload, access, answers)
     }
+}
+
+/// Runs the mechanism with some settings; with the evidence of [`KnownWidths`](super::KnownWidths), if
+/// given.
+///
+/// # Errors
+/// As [`Mechanism::run`].
+pub(super) fn run(
+    settings: Staged,
+    evidence: Option<&[SetEvidence]>,
+    workload: &GroupedWorkload,
+    access: &mut dyn PaidAccess,
+    answers: &mut dyn FnMut(usize, &[f64]) -> Result<()>,
+) -> Result<RunReport> {
+    // Levels are measured if the table counts them, as attributes after the others.
+    let domain = match access.sizes().len() > workload.schema().attributes().len() {
+        true => LevelSchema::new(workload.schema())?,
+        false => LevelSchema::without_levels(workload.schema()),
+    };
+    let sets = sets_of(workload, &domain)?;
+    let rho = access.total();
+    let mut stages = Stages::new(settings, &domain, &sets, rho.get())?;
+    if let Some(evidence) = evidence {
+        stages = stages.with_evidence(evidence);
+    }
+    let mut measurements = 0;
+    let mut outcome = None;
+    access.reserved(NAME, rho, &mut |access| {
+        let mut measure = |round: u64, list: &[(_, f64)]| {
+            measurements += list.len();
+            (list.iter())
+                .map(|&(attributes, precision)| {
+                    let variance = precision.recip();
+                    let question = Question::Residual { attributes, variance };
+                    let stream = NoiseStream::Separate { round };
+                    Ok((access.measure(&question, stream)?, variance))
+                })
+                .collect()
+        };
+        outcome = Some(stages.run(&mut measure)?);
+        Ok(())
+    })?;
+    let Some(estimates) = outcome else {
+        return Err(Error::bug("staged measurement", "an outcome", "none"));
+    };
+    let mut known: Vec<(AttributeSet, Vec<f64>)> = Vec::new();
+    for (index, group) in workload.groups().iter().enumerate() {
+        let queries = LevelQueries::of(group, &domain);
+        if !queries.sets().eq(known.iter().map(|(set, _)| *set)) {
+            let marginal = |set| Ok((set, estimates.marginal(set)?));
+            known = queries.sets().map(marginal).collect::<Result<_>>()?;
+        }
+        let marginals: Vec<&[f64]> = known.iter().map(|(_, cells)| cells.as_slice()).collect();
+        let found = queries.answers(group, &domain, &marginals)?;
+        answers(index, &found.into_iter().map(|(answer, _)| answer).collect::<Vec<f64>>())?;
+    }
+    let StagedEstimates { fit: fitted, is_linear: switched } = estimates;
+    let details = vec![
+        ("measurements", f64::from(measurements as u32)),
+        ("model_mb", fitted.tree().megabytes()),
+        ("beside_model", fitted.outside() as f64),
+        ("residual_planner", f64::from(u8::from(switched))),
+    ];
+    Ok(RunReport { details, model: Some(FittedModel::Soft(fitted)) })
 }
 
 /// Returns the sets of attributes and levels of every group of a workload.

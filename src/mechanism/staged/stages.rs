@@ -68,6 +68,8 @@ pub(crate) struct Stages {
     /// Attributes that are functions of others.
     refinements: Vec<Refinement>,
     rho: f64,
+    /// The evidence for which one stage is planned, in place of measured evidence.
+    evidence: Option<Vec<SetEvidence>>,
 }
 
 impl Stages {
@@ -100,6 +102,7 @@ impl Stages {
             refinements: domain.refinements(attributes),
             rho,
             domain: domain.clone(),
+            evidence: None,
         };
         let cells = stages.level_cells();
         if cells > MAX_LEVEL_CELLS {
@@ -112,6 +115,11 @@ impl Stages {
             ));
         }
         Ok(stages)
+    }
+
+    /// Replaces the stages after the first measurements by one, planned for given evidence.
+    pub(super) fn with_evidence(self, evidence: &[SetEvidence]) -> Self {
+        Stages { evidence: Some(evidence.to_vec()), ..self }
     }
 
     /// Measures all stages and returns the estimates.
@@ -136,6 +144,11 @@ impl Stages {
             (known, list) = self.round(round, known)?;
             measure_list(&list, &mut known)?;
             rest -= self.cost(&list);
+        }
+        if let Some(evidence) = &self.evidence {
+            let list = self.plan(&known, evidence, |found| &found.posterior, rest).measurements;
+            measure_list(&list, &mut known)?;
+            return self.last(known, false);
         }
         let shares = self.settings.stage_weights();
         let all: f64 = shares.iter().sum();
