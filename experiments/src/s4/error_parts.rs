@@ -58,8 +58,8 @@ const FIT: FitSettings = FitSettings { iterations: 2500, tolerance: 1e-5, stall:
 /// The fit to exact marginals.
 const EXACT: ProportionalFit = ProportionalFit { sweeps: 500, tolerance: 1e-6 };
 
-/// The variance of a cell that makes the evidence of an exact marginal that of its true width.
-const SMALL_VARIANCE: f64 = 1e-2;
+/// The variance of a cell of an exact marginal, so small that its evidence is that of the true width.
+const SMALL_VARIANCE: f64 = 1.0;
 
 /// The grid.
 #[derive(Debug, Deserialize)]

@@ -205,7 +205,7 @@ fn runs_spend_the_budget_and_are_accurate() {
     let mut exact = ResidualEstimates::new(workload.schema());
     for group in workload.groups() {
         let set = group.attributes();
-        exact.update_by_marginal(set, &records.marginal(set).unwrap(), 1e-2).unwrap();
+        exact.update_by_marginal(set, &records.marginal(set).unwrap(), 1.0).unwrap();
     }
     let fitted = LearnedFit::default().fit(exact, AttributeSet::first(5), &[], &[]).unwrap();
     let oracle = KnownWidths::new(staged, fitted.1);
