@@ -27,9 +27,9 @@ endif
 # papers are those of two runs with nothing beside them, on machines of different speed; the times
 # beyond them are estimates.
 BUILD_COST       := about 7 min
-REPRODUCE_COST   := up to 1 h, 4.5 GB
+REPRODUCE_COST   := up to 1 h, 7 GB
 BEYOND_COST      := more than 1 h, 1.7 GB
-ALL_COST         := more than 1.5 h, 4.5 GB
+ALL_COST         := more than 1.5 h, 7 GB
 QUICK_COST       := 2 min, 670 MB
 FIGURES_COST     := 12 s, 90 MB
 COMPARE_COST     := 5 s, 50 MB
