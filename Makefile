@@ -4,7 +4,7 @@
 #   make reproduce PROFILE=paper another profile: quick, standard or paper
 #   make reproduce ROOT=DIR      another folder with configs/, data/, results/ and figures/
 #   make data NAMES="adult.data" only these data sets
-#   make verify PROOFS=1         recompute all bounds from their certificates too: 3 min
+#   make verify PROOFS=1         recompute all bounds from their certificates too: 5 min
 
 SHELL := /bin/sh
 .SUFFIXES:
