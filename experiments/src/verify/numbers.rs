@@ -237,7 +237,7 @@ fn random_allocation(root: &Path) -> Holds {
     says(root, "README.md", &text)
 }
 
-/// Checks the largest excess of noise with four buffers, its case and the median.
+/// Checks the largest excess of noise with four buffers, its case, and the median.
 fn four_buffers(root: &Path) -> Holds {
     let mut excesses = Vec::new();
     for table in BUDGET_TABLES {
@@ -247,13 +247,15 @@ fn four_buffers(root: &Path) -> Holds {
             excesses.push((excess, key.clone()));
         }
     }
-    ensure(excesses.len() == 57, || format!("{} cases", excesses.len()))?;
+    ensure(excesses.len() == 39, || format!("{} cases", excesses.len()))?;
     excesses.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (median, (largest, key)) = (excesses[28].0, &excesses[56]);
-    ensure(key[..] == ["prefix:64", "random:4", "8"], || format!("the largest is at {key:?}"))?;
+    let (median, (largest, key)) = (excesses[excesses.len() / 2].0, &excesses[excesses.len() - 1]);
     let text = format!(
-        "their error was at most {:.1} % larger (64 steps in four epochs, ε = 8), {:.1} % in the median.",
+        "their error was at most {:.1} % larger ({} steps in {} epochs, ε = {}), {:.1} % in the median.",
         100.0 * largest,
+        key[0].trim_start_matches("prefix:"),
+        key[1].trim_start_matches("random:"),
+        key[2],
         100.0 * median
     );
     says(root, "docs/streams.md", &text)
