@@ -6,12 +6,12 @@
 //!
 //! ```
 //! use matmech_core::{named_file, workload::Workload};
-//! let folder = std::env::temp_dir();
-//! std::fs::write(folder.join("matmech-example.csv"), "1,0\n1,1\n").unwrap();
-//! let text = "matrix:matmech-example.csv";
-//! let read = named_file::relative_to(&folder, || Workload::parse(text));
+//! let folder = tempfile::tempdir().unwrap();
+//! std::fs::write(folder.path().join("W.csv"), "1,0\n1,1\n").unwrap();
+//! let text = "matrix:W.csv";
+//! let read = named_file::relative_to(folder.path(), || Workload::parse(text));
 //! assert_eq!(read?.cells(), 2);
-//! assert_eq!(named_file::names_in(text), ["matmech-example.csv"]);
+//! assert_eq!(named_file::names_in(text), ["W.csv"]);
 //! # Ok::<(), matmech_core::Error>(())
 //! ```
 

@@ -1,7 +1,6 @@
 //! Symmetric eigendecomposition, Cholesky factorisation, solves and products.
 
 use faer::linalg::matmul::matmul as multiply;
-use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::linalg::solvers::{DenseSolveCore, Llt, SelfAdjointEigen, Solve, Svd};
 use faer::{Accum, MatMut, MatRef, Par, Side};
 use ndarray::{Array1, Array2, ArrayView2, ShapeBuilder};
@@ -299,36 +298,6 @@ pub fn matmul(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Array2<f64> {
     out
 }
 
-/// Returns the product `a lᵀ` with a lower triangular l, whose other entries are not read.
-///
-/// About half of the flops of [`matmul`].
-///
-/// # Panics
-/// l is not square, or the inner sizes differ.
-pub fn matmul_by_lower_transposed(a: ArrayView2<'_, f64>, l: ArrayView2<'_, f64>) -> Array2<f64> {
-    let ((m, k), (n, inner)) = (a.dim(), l.dim());
-    assert!(k == inner && n == inner, "product of {m} x {k} and a triangle of {n} x {inner}");
-    let mut out = Array2::zeros((m, n));
-    if let Some(cells) = out.as_slice_mut() {
-        with_faer(a, |fa| {
-            with_faer(l, |fl| {
-                triangular::matmul(
-                    MatMut::from_row_major_slice_mut(cells, m, n),
-                    BlockStructure::Rectangular,
-                    Accum::Replace,
-                    fa,
-                    BlockStructure::Rectangular,
-                    fl.transpose(),
-                    BlockStructure::TriangularUpper,
-                    1.0,
-                    Par::Seq,
-                );
-            });
-        });
-    }
-    out
-}
-
 /// Adds `aᵀ a` to the accumulator, for `a` (m×n) and an accumulator (n×n).
 ///
 /// 2·m·n² flops.
@@ -381,23 +350,6 @@ mod tests {
         let back = product(scaled.view(), e.vectors.t()).unwrap();
         assert_abs_diff_eq!(back, a, epsilon = 1e-13);
         assert_abs_diff_eq!(eigvalsh(a.view()).unwrap(), e.values, epsilon = 1e-13);
-    }
-
-    /// Entries above the diagonal, and the order of the rows in memory, do not matter.
-    #[test]
-    fn products_with_triangles_match_dense_ones() {
-        for (m, n) in [(3, 1), (5, 70), (64, 130)] {
-            let a = Array2::from_shape_fn((m, n), |(i, j)| ((i * n + j) as f64).sin());
-            let full = Array2::from_shape_fn((n, n), |(i, j)| ((i * 3 + j) as f64).cos());
-            let lower =
-                Array2::from_shape_fn((n, n), |(i, j)| if j > i { 0.0 } else { full[[i, j]] });
-            let expected = matmul(a.view(), lower.t());
-            let columns = full.t().as_standard_layout().into_owned();
-            for l in [full.view(), columns.t()] {
-                let found = matmul_by_lower_transposed(a.view(), l);
-                assert_abs_diff_eq!(found, expected, epsilon = 1e-12);
-            }
-        }
     }
 
     #[test]

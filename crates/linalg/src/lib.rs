@@ -39,8 +39,7 @@ mod triangular;
 pub use anderson::{Anderson, StepLimit};
 pub use dense::{
     Backend, Eigh, RowSpace, add_gram, cholesky, cholesky_with, eigh, eigh_with, eigvalsh,
-    full_rank_cholesky, matmul, matmul_by_lower_transposed, product, row_space, spd_inverse,
-    spd_inverse_with, spd_solve,
+    full_rank_cholesky, matmul, product, row_space, spd_inverse, spd_inverse_with, spd_solve,
 };
 pub use error::{Error, Result};
 pub use exponential::exponentials;
@@ -52,5 +51,8 @@ pub use semidefinite::{
     Quotient, Semidefinite, gram_of, least_squares_inverse, nonzero_eigenvalues, trace_of_quotient,
 };
 pub use simd::{Loops, Wide};
-pub use spd_factor::{SpdFactor, lower_gram_of};
-pub use triangular::{inverse_of_lower, lower_factor};
+pub use spd_factor::SpdFactor;
+pub use triangular::{
+    Entries, inverse_of_lower, lower_factor, lower_gram_of, lower_of_product,
+    matmul_by_lower_transposed,
+};

@@ -1,11 +1,10 @@
-//! Cholesky factors for several right-hand sides, and the half of a Gram matrix they need.
+//! Cholesky factors for several right-hand sides.
 
-use faer::linalg::matmul::triangular::{BlockStructure, matmul as multiply};
+use faer::MatRef;
 use faer::linalg::solvers::{Llt, Solve};
-use faer::{Accum, MatMut, MatRef, Par};
-use ndarray::{Array1, Array2, ArrayView2};
+use ndarray::{Array1, ArrayView2};
 
-use crate::dense::{llt, with_faer};
+use crate::dense::llt;
 use crate::error::{Error, Result};
 
 /// The Cholesky factor of a symmetric positive definite matrix.
@@ -50,37 +49,12 @@ impl SpdFactor {
     }
 }
 
-/// Returns the lower triangle of `aᵀa` for `a` (m×n), with zeros above it.
-///
-/// [`SpdFactor::of`] reads nothing else. m·n² flops, half of [`gram_of`](crate::gram_of).
-pub fn lower_gram_of(a: ArrayView2<'_, f64>) -> Array2<f64> {
-    let n = a.ncols();
-    let mut out = Array2::zeros((n, n));
-    // A new array is contiguous and row-major.
-    if let Some(cells) = out.as_slice_mut() {
-        with_faer(a, |m| {
-            multiply(
-                MatMut::from_row_major_slice_mut(cells, n, n),
-                BlockStructure::TriangularLower,
-                Accum::Replace,
-                m.transpose(),
-                BlockStructure::Rectangular,
-                m,
-                BlockStructure::Rectangular,
-                1.0,
-                Par::Seq,
-            );
-        });
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{gram_of, spd_solve};
+    use crate::{gram_of, lower_gram_of, spd_solve};
     use approx::assert_abs_diff_eq;
-    use ndarray::Axis;
+    use ndarray::{Array2, Axis};
 
     #[test]
     fn the_lower_triangle_solves_like_the_full_gram() {

@@ -13,8 +13,8 @@ use crate::workload::GroupedWorkload;
 ///
 /// After the first measurements there is one stage, with the rest of the budget. The answers are those
 /// of the fit with learned widths, never the unbiased ones. **Not private** if the evidence is that of
-/// the records: then the plan depends on them. It tells what a perfect plan would gain; it has no name
-/// in the registry and no release.
+/// the records: then the plan depends on them. It tells what a plan in one stage would gain from the
+/// widths; it has no name in the registry and no release.
 #[derive(Debug, Clone)]
 pub struct KnownWidths {
     settings: Staged,

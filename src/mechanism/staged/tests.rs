@@ -210,4 +210,5 @@ fn runs_spend_the_budget_and_are_accurate() {
     let fitted = LearnedFit::default().fit(exact, AttributeSet::first(5), &[], &[]).unwrap();
     let oracle = KnownWidths::new(staged, fitted.1);
     assert!(mean(&oracle, 0.01) < 1.05 * at_small_budget);
+    assert!(oracle.as_staged().is_none(), "a release of a plan that depends on the records");
 }

@@ -40,6 +40,10 @@ const NEAR: [f64; 2] = [1.0, 0.5];
 /// Maximum number of confidence bounds.
 const TRIES: u32 = 16;
 
+/// Smallest share by which a confidence bound on δ may be lower, above its standard error, for which
+/// one with less noise is tried.
+const ROOM: f64 = 0.03;
+
 /// Number of confidence bounds after which the steps to the next one grow, by this change of ln δ.
 const PATIENCE: u32 = 5;
 const GROWTH: f64 = 0.005;
@@ -228,6 +232,7 @@ impl<'a> AllocationAccountant<'a> {
         let mut x = found.ok_or_else(|| self.out_of_reach(delta))?;
         let slope = (excess(x, &pilot)? - excess(x * (1.0 + STEP), &pilot)?) / STEP;
         let mut failed = 0.0;
+        let mut passed: Option<AllocationGuarantee> = None;
         for attempt in 1..=TRIES {
             // The failure probabilities of all attempts add up to at most the stated one.
             let probability = failure / 2f64.powi(attempt as i32);
@@ -236,25 +241,38 @@ impl<'a> AllocationAccountant<'a> {
             let (evaluation, added, upper) =
                 self.certified((sigma, epsilon), probability, attempt, &pilot);
             // A bound far above the estimate says that the samples are too few, not what is needed.
-            if added > 0.5 * target && evaluation.mean() < MIN_ESTIMATE * added {
+            let too_few = added > 0.5 * target && evaluation.mean() < MIN_ESTIMATE * added;
+            let fails = if passed.is_some() { upper > target } else { too_few };
+            if fails {
                 break;
             }
-            if upper <= target {
-                return Ok(AllocationGuarantee {
-                    sigma,
-                    epsilon,
-                    delta,
-                    failure_probability: failed,
-                    estimate: Some(evaluation.mean()),
-                    method: Method::MonteCarlo,
-                });
-            }
-            let more = GROWTH * f64::from(attempt.saturating_sub(PATIENCE));
             // No sample with a loss above ε has a mean and a standard error of 0.
             let noise = evaluation.standard_error() / evaluation.mean().max(f64::MIN_POSITIVE);
-            x *= 1.0 + (1.1 * (upper / target).ln() + 0.5 * noise + more) / slope.max(1.0) + 2e-4;
+            let above = (upper / target).ln();
+            if above > 0.0 {
+                let more = GROWTH * f64::from(attempt.saturating_sub(PATIENCE));
+                x *= 1.0 + (1.1 * above + 0.5 * noise + more) / slope.max(1.0) + 2e-4;
+                continue;
+            }
+            let room = (-above - noise).min(NEAR[1]);
+            let is_last = passed.is_some() || room < ROOM;
+            passed = Some(AllocationGuarantee {
+                sigma,
+                epsilon,
+                delta,
+                failure_probability: 0.0,
+                estimate: Some(evaluation.mean()),
+                method: Method::MonteCarlo,
+            });
+            if is_last {
+                break;
+            }
+            x *= 1.0 - room / slope.max(1.0);
         }
-        Err(self.out_of_reach(delta))
+        match passed {
+            Some(found) => Ok(AllocationGuarantee { failure_probability: failed, ..found }),
+            None => Err(self.out_of_reach(delta)),
+        }
     }
 
     /// Returns weights whose mean estimates δ, and bounds from fresh samples, on the direction that

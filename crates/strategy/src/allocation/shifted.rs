@@ -3,10 +3,11 @@
 //! An output x with mean Σ_j c_j s_j, c ≥ 0, has the density `e^{⟨c, y⟩ − cᵀAc/2}` relative to Q. The outputs
 //! with L ≥ e^ε that are nearest to 0, at least among those near them, have c = κπ with the
 //! posterior probabilities π of the bins there. Here L is the mean of the e^{v_j} at the output and not
-//! at its mean Ac: with the value at one bin p fixed, v_j varies with the variance A_jj − A_jp²/A_pp, so
-//! that the mean of e^{v_j} is `exp((Ac)_j − A_jp²/2A_pp)`. The shifts are found by fixed-point steps
-//! from the bins near each p, and mixed with weights proportional to `e^{−cᵀAc/2}`. Any c gives valid samples; the
-//! better ones give less variance.
+//! at its mean Ac: with ⟨c, y⟩ fixed, v_j varies with the variance A_jj − (Ac)_j²/cᵀAc, so that the mean
+//! of e^{v_j} is `exp((Ac)_j − (Ac)_j²/2cᵀAc)`. The shifts are found by fixed-point steps from the bins
+//! near each one, and from all bins alike: with many bins and a small ε, many bins share the output.
+//! They are mixed with weights proportional to `e^{−cᵀAc/2}`. Any c gives valid samples; the better ones
+//! give less variance.
 
 use ndarray::aview1;
 use rand::RngExt;
@@ -54,7 +55,7 @@ impl Shifted {
     /// Finds the shifts. O(shifts · b · entries).
     pub fn new(scaled: &Scaled, epsilon: f64) -> Self {
         let mut covered = vec![false; scaled.count()];
-        let mut shifts = Vec::new();
+        let mut shifts: Vec<Shift> = Shift::of_all(scaled, epsilon).into_iter().collect();
         for bin in 0..scaled.count() {
             if covered[bin] {
                 continue;
@@ -108,6 +109,11 @@ impl Shift {
         aview1(&self.entries).dot(&aview1(&y[self.first..][..self.entries.len()]))
     }
 
+    /// Finds the shift from all bins alike, or none if it is not finite.
+    fn of_all(scaled: &Scaled, epsilon: f64) -> Option<Shift> {
+        Shift::from(vec![1.0; scaled.count()], scaled, epsilon)
+    }
+
     /// Finds the shift near a bin, or none if it is not finite.
     fn near(bin: usize, scaled: &Scaled, epsilon: f64) -> Option<Shift> {
         let count = scaled.count();
@@ -115,8 +121,13 @@ impl Shift {
         let first = (epsilon + (count as f64).ln()) / diagonal + 0.5;
         let mut posterior: Vec<f64> = scaled.gram.row(bin).iter().map(|x| first * x).collect();
         outputs::exponentials(&mut posterior);
-        let row = scaled.gram.row(bin);
-        let halves: Vec<f64> = row.iter().map(|x| 0.5 * x * x / row[bin]).collect();
+        Shift::from(posterior, scaled, epsilon)
+    }
+
+    /// Finds a shift by steps from posterior probabilities, which need not add up to 1, or none if it is
+    /// not finite. O(b · entries) per step.
+    fn from(mut posterior: Vec<f64>, scaled: &Scaled, epsilon: f64) -> Option<Shift> {
+        let count = scaled.count();
         let mut found = None;
         for _ in 0..STEPS {
             let largest = posterior.iter().copied().fold(0.0, f64::max);
@@ -131,6 +142,9 @@ impl Shift {
                 let row = scaled.gram.row(first + j);
                 mean.iter_mut().zip(row).for_each(|(mean, a)| *mean += *x * a);
             }
+            // The halves (Ac)_j²/2cᵀAc do not depend on κ.
+            let norm = aview1(&entries).dot(&aview1(&mean[first..=last]));
+            let halves: Vec<f64> = mean.iter().map(|x| 0.5 * x * x / norm).collect();
             let size = size(&mean, &halves, epsilon, &mut posterior)?;
             entries.iter_mut().for_each(|x| *x *= size);
             mean.iter_mut().for_each(|x| *x *= size);

@@ -2,6 +2,7 @@ use ndarray::{Array2, array};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 
+use super::added;
 use super::mixture::Mixture;
 use super::outputs::{Outputs, Scaled, exponentials};
 use super::tilted::Tilted;
@@ -205,6 +206,21 @@ fn monte_carlo_agrees_with_the_deterministic_bound_of_exchangeable_bins() {
     assert!((1.0..1.03).contains(&ratio), "{ratio}");
     let back = sampled.epsilon(deterministic.sigma, 1e-5).unwrap();
     assert!((2.0..2.1).contains(&back.epsilon), "{back:?}");
+}
+
+/// With 256 bins of which none is near another and a small ε, many bins share an output with
+/// L = e^ε. Oracle: δ of exchangeable bins.
+#[test]
+fn outputs_far_from_every_bin_are_sampled() {
+    let bins = Bins::of_gram(Array2::eye(256)).unwrap();
+    let (epsilon, delta, samples) = (0.2, 1e-6, 40_000);
+    let exact = AllocationAccountant::new(&bins, MonteCarloOptions::default()).unwrap();
+    let sigma = exact.sigma(epsilon, delta).unwrap().sigma;
+    let mixture = Mixture::new(&bins, (sigma, epsilon), 1);
+    let found = added::weights(&mixture, epsilon, &Outputs::new(&bins, samples, 2));
+    let (mean, error) = (found.mean(), found.standard_error());
+    assert!((mean - delta).abs() < 4.0 * error + 1e-3 * delta, "{mean} {error}");
+    assert!(error < 0.15 * mean, "{mean} {error}");
 }
 
 /// A likelihood ratio test of the tightest pair: its ε is at most the stated one, and near it.

@@ -57,9 +57,9 @@ impl Stream {
         options: &StreamOptions,
     ) -> Result<Self> {
         if let Participation::Random { .. } = problem.participation {
-            let Fitted { coefficients, status, iterations, .. } =
-                Fitted::new(problem, form, buffers, options)?;
-            let assessment = coefficients.assess(problem)?;
+            let fitted = Fitted::new(problem, form, buffers, options)?;
+            let assessment = fitted.assess(problem)?;
+            let Fitted { coefficients, status, iterations, .. } = fitted;
             let (lower_bound, proof) = (None, None);
             return Ok(Stream { coefficients, assessment, lower_bound, proof, status, iterations });
         }
@@ -143,6 +143,7 @@ fn recurrence(problem: &Problem<'_>, buffers: usize, options: &StreamOptions) ->
     let fit = fit_recurrence(problem, buffers, &FitOptions { max_iterations, ..defaults })?;
     Ok(Fitted {
         coefficients: Coefficients::Recurrence(fit.recurrence),
+        assessment: None,
         status: fit.status,
         iterations: fit.iterations,
         bound: None,
@@ -184,11 +185,14 @@ fn allocated(problem: &Problem<'_>, buffers: usize) -> Result<Fitted> {
         taps: Array2::zeros((0, steps)),
         period: steps,
     };
-    let fitted = Coefficients::Recurrence(recurrence.clone());
-    let scale = fitted.sensitivity(problem.participation)?.squared.sqrt();
-    recurrence.scale.fill(scale);
+    // The errors are at unit privacy cost, which the scale does not change.
+    let mut assessment = Coefficients::Recurrence(recurrence.clone()).assess(problem)?;
+    recurrence.scale.fill(assessment.sensitivity.squared.sqrt());
+    assessment.sensitivity.squared = 1.0;
+    assessment.sensitivity.attained = 1.0;
     Ok(Fitted {
         coefficients: Coefficients::Recurrence(recurrence),
+        assessment: Some(assessment),
         status: fit.status,
         iterations: fit.rounds,
         bound: None,
@@ -212,6 +216,7 @@ fn chains(problem: &Problem<'_>, buffers: usize, tolerance: f64) -> Result<Fitte
     let certificate = optimum.certificate;
     Ok(Fitted {
         coefficients: Coefficients::Chains(chains),
+        assessment: None,
         status: certificate.status,
         iterations: certificate.iterations,
         bound: Some((certificate.lower_bound, Some(optimum.proof))),

@@ -65,8 +65,8 @@ impl StrategySelector for Streamed {
 
     fn select_for(&self, problem: &Problem<'_>) -> Result<Selection> {
         let fitted = Fitted::new(problem, self.form, self.buffers, &StreamOptions::default())?;
+        let assessment = fitted.assess(problem)?;
         let (coefficients, bound) = (fitted.coefficients, fitted.bound);
-        let assessment = coefficients.assess(problem)?;
         let unit = match problem.objective {
             Objective::Mean => problem.workload.count().as_f64(),
             Objective::Max | Objective::Balanced(_) => 1.0,

@@ -266,7 +266,7 @@ pub(in crate::stream) fn fit(
         }
     }
     let coefficients = Coefficients::Truncated(form.coefficients(&state.x)?);
-    Ok(Fitted { coefficients, status, iterations, bound: None })
+    Ok(Fitted { coefficients, assessment: None, status, iterations, bound: None })
 }
 
 #[cfg(test)]
