@@ -2,10 +2,9 @@
 
 use ndarray::{Array1, Array2, ArrayView2};
 
-use super::{Chains, Form, NoiseRecurrence, StreamAssessment, Truncated};
+use super::{Chains, Form, NoiseRecurrence, Truncated};
 use crate::error::{Error, Result};
 use crate::workload::MAX_DENSE_CELLS;
-use crate::{Problem, Proof, Status};
 use matmech_linalg as linalg;
 
 /// The coefficients of streaming noise. Its squared sensitivity for standard normals is that of
@@ -171,25 +170,4 @@ fn inverse(matrix: ArrayView2<'_, f64>) -> Array2<f64> {
         inverse.row_mut(t).assign(&row);
     }
     inverse
-}
-
-/// The result of a fit.
-pub(super) struct Fitted {
-    pub(super) coefficients: Coefficients,
-    /// The assessment for the problem of the fit, where the fit computes it.
-    pub(super) assessment: Option<StreamAssessment>,
-    pub(super) status: Status,
-    pub(super) iterations: usize,
-    /// A lower bound on the objective, the total for `mean`, where the fit finds one.
-    pub(super) bound: Option<(f64, Option<Proof>)>,
-}
-
-impl Fitted {
-    /// Returns the assessment for the problem of the fit.
-    ///
-    /// # Errors
-    /// As [`Coefficients::assess`].
-    pub(super) fn assess(&self, problem: &Problem<'_>) -> Result<StreamAssessment> {
-        self.assessment.map_or_else(|| self.coefficients.assess(problem), Ok)
-    }
 }

@@ -3,7 +3,8 @@
 use ndarray::Array2;
 
 use super::assessment::StreamAssessment;
-use super::coefficients::{Coefficients, Fitted};
+use super::coefficients::Coefficients;
+use super::fitted::Fitted;
 use super::form::{Form, StreamOptions};
 use super::recurrence::{FitOptions, NoiseRecurrence, fit_recurrence};
 use super::{chains, truncated};

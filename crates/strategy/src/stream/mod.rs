@@ -20,6 +20,7 @@ mod chains;
 mod coefficients;
 mod file;
 mod fit;
+mod fitted;
 mod form;
 mod noise;
 pub mod recurrence;

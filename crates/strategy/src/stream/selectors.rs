@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ndarray::Array2;
 
-use super::coefficients::Fitted;
+use super::fitted::Fitted;
 use super::{Coefficients, Form, StreamOptions};
 use crate::call::Call;
 use crate::error::Result;

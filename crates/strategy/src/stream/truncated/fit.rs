@@ -13,7 +13,8 @@ use super::Truncated;
 use crate::error::{Error, Result};
 use crate::optimal::BandedFactor;
 use crate::progress::goes_on;
-use crate::stream::coefficients::{Coefficients, Fitted};
+use crate::stream::coefficients::Coefficients;
+use crate::stream::fitted::Fitted;
 use crate::{Problem, Status};
 use matmech_linalg::{Metric, QuasiNewton, SmoothFunction, SpdFactor};
 
