@@ -16,3 +16,4 @@ mod mutations;
 mod python;
 mod reference_measures;
 mod s3_tables;
+mod streams_of_random_allocation;
